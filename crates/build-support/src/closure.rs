@@ -25,7 +25,9 @@ pub fn scan(roots: &[PathBuf], include_dirs: &[PathBuf]) -> io::Result<Vec<PathB
         let bytes = std::fs::read(&path)
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?;
         for include in includes(&String::from_utf8_lossy(&bytes)) {
-            let beside = include.quoted.then(|| path.parent().unwrap_or(Path::new("")));
+            let beside = include
+                .quoted
+                .then(|| path.parent().unwrap_or(Path::new("")));
             let found = beside
                 .into_iter()
                 .chain(include_dirs.iter().map(PathBuf::as_path))
@@ -44,11 +46,18 @@ struct Include {
 }
 
 fn includes(text: &str) -> Vec<Include> {
-    without_comments(text, Language::Cpp).lines().filter_map(include_line).collect()
+    without_comments(text, Language::Cpp)
+        .lines()
+        .filter_map(include_line)
+        .collect()
 }
 
 fn include_line(line: &str) -> Option<Include> {
-    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+    let rest = line
+        .trim_start()
+        .strip_prefix('#')?
+        .trim_start()
+        .strip_prefix("include")?;
     let rest = rest.trim_start();
     let (close, quoted) = match rest.chars().next()? {
         '"' => ('"', true),
@@ -56,11 +65,14 @@ fn include_line(line: &str) -> Option<Include> {
         _ => return None,
     };
     let name = &rest[1..];
-    Some(Include { name: name[..name.find(close)?].to_owned(), quoted })
+    Some(Include {
+        name: name[..name.find(close)?].to_owned(),
+        quoted,
+    })
 }
 
 /// `path` without `.` and with `a/..` folded, so that one file has one name.
-fn tidy(path: &Path) -> PathBuf {
+pub(crate) fn tidy(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -123,7 +135,10 @@ mod tests {
     #[test]
     fn includes_in_comments_are_not_followed() {
         let dir = Scratch::new("comments");
-        let root = dir.write("a.cu", "// #include \"b.cuh\"\n/*\n#include \"b.cuh\"\n*/\n");
+        let root = dir.write(
+            "a.cu",
+            "// #include \"b.cuh\"\n/*\n#include \"b.cuh\"\n*/\n",
+        );
         dir.write("b.cuh", "");
         assert_eq!(scan(std::slice::from_ref(&root), &[]).unwrap(), vec![root]);
     }

@@ -51,11 +51,13 @@ pub fn file(path: &Path) -> io::Result<String> {
 
 /// The SHA-256 of `bytes` as 64 hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::with_capacity(64), |mut hex, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
 }
 
 /// `text` without comments and with as little blank space as keeps its tokens apart.
@@ -158,7 +160,11 @@ fn pieces(text: &str, language: Language) -> Vec<Piece<'_>> {
         let end = end.clamp(at + 1, bytes.len());
         let piece = &text[at..end];
         let has_newline = kind == Kind::Blank && piece.contains('\n') && !piece.starts_with('\\');
-        found.push(Piece { kind, text: piece, has_newline });
+        found.push(Piece {
+            kind,
+            text: piece,
+            has_newline,
+        });
         at = end;
     }
     found
@@ -294,7 +300,11 @@ fn rust_raw_string_end(text: &str, at: usize) -> Option<usize> {
         return None;
     }
     let close = format!("\"{}", "#".repeat(hashes));
-    Some(text[body..].find(&close).map_or(text.len(), |found| body + found + close.len()))
+    Some(
+        text[body..]
+            .find(&close)
+            .map_or(text.len(), |found| body + found + close.len()),
+    )
 }
 
 /// The byte behind `"tag(...)tag"` beginning at `at`, if that is what stands there.
@@ -306,7 +316,11 @@ fn cpp_raw_string_end(text: &str, at: usize) -> Option<usize> {
     }
     let body = at + 1 + tag.len() + 1;
     let close = format!("){tag}\"");
-    Some(text[body..].find(&close).map_or(text.len(), |found| body + found + close.len()))
+    Some(
+        text[body..]
+            .find(&close)
+            .map_or(text.len(), |found| body + found + close.len()),
+    )
 }
 
 #[cfg(test)]
@@ -331,12 +345,18 @@ mod tests {
             rust("fn f() -> u8 { 1 }"),
             rust("/// doc\nfn f(/* a /* b */ c */) -> u8 { 1 }")
         );
-        assert_eq!(cpp("int a;\nint b;"), cpp("int a;\n// one \\\n still the comment\nint b;"));
+        assert_eq!(
+            cpp("int a;\nint b;"),
+            cpp("int a;\n// one \\\n still the comment\nint b;")
+        );
     }
 
     #[test]
     fn indentation_and_line_breaks_change_nothing() {
-        assert_eq!(cpp("if (a) {\n  b(c, d);\n}\n"), cpp("if(a){b(c,\r\n\t   d);}"));
+        assert_eq!(
+            cpp("if (a) {\n  b(c, d);\n}\n"),
+            cpp("if(a){b(c,\r\n\t   d);}")
+        );
         assert_eq!(rust("a.b()\n    .c()"), rust("a.b().c()"));
         assert_eq!(
             cpp("#define A(x) \\\n  f(x)\n"),
@@ -374,21 +394,32 @@ mod tests {
 
     #[test]
     fn lifetimes_and_characters_are_told_apart() {
-        assert_eq!(rust("fn f<'a>(x: &'a str) {} // it's"), rust("fn f<'a>(x: &'a str) {}"));
-        assert_ne!(rust("f::<'a>(); g('\\'', 1) // 2"), rust("f::<'a>(); g('\\'', 2) // 2"));
+        assert_eq!(
+            rust("fn f<'a>(x: &'a str) {} // it's"),
+            rust("fn f<'a>(x: &'a str) {}")
+        );
+        assert_ne!(
+            rust("f::<'a>(); g('\\'', 1) // 2"),
+            rust("f::<'a>(); g('\\'', 2) // 2")
+        );
         assert_eq!(rust("let c = '/'; // slash"), rust("let c = '/';"));
         assert_eq!(rust("let c = 'é'; // two bytes"), rust("let c='é';"));
     }
 
     #[test]
     fn digit_separators_are_not_quotes() {
-        assert_eq!(cpp("int n = 1'000'000; // a million"), cpp("int n = 1'000'000;"));
+        assert_eq!(
+            cpp("int n = 1'000'000; // a million"),
+            cpp("int n = 1'000'000;")
+        );
         assert_ne!(cpp("int n = 1'000'000;"), cpp("int n = 1'000'001;"));
     }
 
     #[test]
     fn unfinished_text_is_hashed_without_a_panic() {
-        for text in ["\"", "'", "/*", "//", "R\"x(", "r#\"", "'\\", "\"\\é", "#", "\\", "1'"] {
+        for text in [
+            "\"", "'", "/*", "//", "R\"x(", "r#\"", "'\\", "\"\\é", "#", "\\", "1'",
+        ] {
             assert_eq!(cpp(text).len(), 64);
             assert_eq!(rust(text).len(), 64);
         }

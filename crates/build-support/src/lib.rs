@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod nvcc;
 mod process;
 pub mod sources;
+pub mod suite;
 pub mod toolkit;
 
 use std::path::{Path, PathBuf};

@@ -14,7 +14,10 @@ pub(crate) fn driver_error(error: DriverError) -> Error {
         Ok(text) => text.to_string_lossy().into_owned(),
         Err(_) => "unknown error".into(),
     };
-    Error::Cuda { code: error.0 as i32, message }
+    Error::Cuda {
+        code: error.0 as i32,
+        message,
+    }
 }
 
 /// What the kernels' host code asks of a device, read once and kept.
@@ -115,7 +118,11 @@ impl<'a> Call<'a> {
             // SAFETY: the context is alive, the stream holds a reference to it.
             unsafe { result::ctx::set_current(ours) }.map_err(driver_error)?;
         }
-        Ok(Call { stream, describe, guards: Vec::with_capacity(8) })
+        Ok(Call {
+            stream,
+            describe,
+            guards: Vec::with_capacity(8),
+        })
     }
 
     fn same_context(&self, argument: &'static str, other: &Arc<CudaStream>) -> Result<()> {
@@ -125,7 +132,10 @@ impl<'a> Call<'a> {
         Err(Error::invalid(
             argument,
             format!("in a context of device {}", other.context().ordinal()),
-            format!("in the stream's, of device {}", self.stream.context().ordinal()),
+            format!(
+                "in the stream's, of device {}",
+                self.stream.context().ordinal()
+            ),
         ))
     }
 
@@ -180,7 +190,9 @@ impl<'a> Call<'a> {
         argument: &'static str,
         slice: Option<&'a mut S>,
     ) -> Result<*mut T> {
-        slice.map_or(Ok(std::ptr::null_mut()), |slice| self.output(argument, slice))
+        slice.map_or(Ok(std::ptr::null_mut()), |slice| {
+            self.output(argument, slice)
+        })
     }
 
     /// The address of a workspace that holds at least `bytes`. A null pointer when `bytes` is 0.
@@ -193,7 +205,8 @@ impl<'a> Call<'a> {
             return Ok(std::ptr::null_mut());
         }
         workspace.check(self.stream, bytes)?;
-        self.output("workspace", workspace.memory_mut()).map(<*mut u8>::cast)
+        self.output("workspace", workspace.memory_mut())
+            .map(<*mut u8>::cast)
     }
 
     /// Calls the library with the raw stream, checks its status and releases the guards.

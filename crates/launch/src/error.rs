@@ -86,7 +86,10 @@ impl Error {
         was: impl std::fmt::Display,
         must_be: impl std::fmt::Display,
     ) -> Error {
-        Error::InvalidArgument { argument, reason: format!("was {was}, must be {must_be}") }
+        Error::InvalidArgument {
+            argument,
+            reason: format!("was {was}, must be {must_be}"),
+        }
     }
 }
 
@@ -95,8 +98,14 @@ impl Error {
 pub fn status(code: c_int, describe: impl FnOnce(c_int) -> String) -> Result<()> {
     match code {
         0 => Ok(()),
-        1..1000 => Err(Error::Cuda { code, message: describe(code) }),
-        _ => Err(Error::Library { code, message: describe(code) }),
+        1..1000 => Err(Error::Cuda {
+            code,
+            message: describe(code),
+        }),
+        _ => Err(Error::Library {
+            code,
+            message: describe(code),
+        }),
     }
 }
 
@@ -114,15 +123,24 @@ mod tests {
         let text = |code| format!("text of {code}");
         assert_eq!(
             status(700, text),
-            Err(Error::Cuda { code: 700, message: "text of 700".into() })
+            Err(Error::Cuda {
+                code: 700,
+                message: "text of 700".into()
+            })
         );
         assert_eq!(
             status(1003, text),
-            Err(Error::Library { code: 1003, message: "text of 1003".into() })
+            Err(Error::Library {
+                code: 1003,
+                message: "text of 1003".into()
+            })
         );
         assert_eq!(
             status(-1, text),
-            Err(Error::Library { code: -1, message: "text of -1".into() })
+            Err(Error::Library {
+                code: -1,
+                message: "text of -1".into()
+            })
         );
     }
 

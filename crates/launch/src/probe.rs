@@ -20,7 +20,9 @@ pub struct DriverInfo {
 }
 
 fn no_device(reason: impl Into<String>) -> Error {
-    Error::NoDevice { reason: reason.into() }
+    Error::NoDevice {
+        reason: reason.into(),
+    }
 }
 
 /// Opens the driver library and initialises it.
@@ -38,10 +40,14 @@ fn open_driver_named(names: &[&str]) -> Result<Library> {
         .find_map(|name| {
             // SAFETY: loading the NVIDIA driver runs its constructors, which have no
             // preconditions; nothing else is loaded under these names.
-            unsafe { Library::new(*name) }.map_err(|error| refusal = error.to_string()).ok()
+            unsafe { Library::new(*name) }
+                .map_err(|error| refusal = error.to_string())
+                .ok()
         })
         .ok_or_else(|| {
-            no_device(format!("the NVIDIA driver library could not be loaded ({refusal})"))
+            no_device(format!(
+                "the NVIDIA driver library could not be loaded ({refusal})"
+            ))
         })?;
     type Init = unsafe extern "C" fn(u32) -> c_int;
     // SAFETY: the type is cuInit's documented prototype.
@@ -71,7 +77,9 @@ fn error_text(library: &Library, code: c_int) -> String {
         return "unknown error".into();
     }
     // SAFETY: the driver returned a static, null-terminated string.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Asks whether this process can use a CUDA device, without panicking and without cudarc.
@@ -109,7 +117,9 @@ mod tests {
     #[test]
     fn a_missing_driver_is_an_error_of_one_sentence() {
         let error = open_driver_named(&["libcuda-that-does-not-exist.so.1"]).unwrap_err();
-        let Error::NoDevice { reason } = &error else { panic!("was {error:?}") };
+        let Error::NoDevice { reason } = &error else {
+            panic!("was {error:?}")
+        };
         assert!(reason.contains("could not be loaded"), "{reason}");
     }
 

@@ -20,7 +20,9 @@ impl Workspace {
     /// # Errors
     /// [`Error::Cuda`] when the memory cannot be had.
     pub fn new(stream: &Arc<CudaStream>, bytes: usize) -> Result<Workspace> {
-        Ok(Workspace { memory: stream.alloc_zeros(bytes.max(1)).map_err(driver_error)? })
+        Ok(Workspace {
+            memory: stream.alloc_zeros(bytes.max(1)).map_err(driver_error)?,
+        })
     }
 
     /// Makes room for `bytes`, replacing the memory by a larger zeroed one where it is short.
@@ -55,7 +57,11 @@ impl Workspace {
 
     pub(crate) fn check(&self, stream: &Arc<CudaStream>, bytes: usize) -> Result<()> {
         if self.stream() != stream {
-            return Err(Error::invalid("workspace", "of another stream", "of this call's stream"));
+            return Err(Error::invalid(
+                "workspace",
+                "of another stream",
+                "of this call's stream",
+            ));
         }
         if self.len() < bytes {
             return Err(Error::ShapeMismatch {

@@ -32,12 +32,12 @@ pub fn conformance(
                 wrong.push(format!("{prefix}_error_string({code}): was empty"));
             }
             Some(text) => {
-                if codes.contains(&code) {
-                    if let Some(other) = texts.insert(text.clone(), code).filter(|o| *o != code) {
-                        wrong.push(format!(
-                            "{prefix}_error_string: {other} and {code} have one text, {text:?}"
-                        ));
-                    }
+                if codes.contains(&code)
+                    && let Some(other) = texts.insert(text.clone(), code).filter(|o| *o != code)
+                {
+                    wrong.push(format!(
+                        "{prefix}_error_string: {other} and {code} have one text, {text:?}"
+                    ));
                 }
             }
         }

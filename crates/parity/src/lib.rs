@@ -38,6 +38,7 @@ pub mod driver;
 mod element;
 mod error;
 mod gpu;
+pub mod known_bad;
 mod library;
 mod placement;
 mod random;

@@ -13,6 +13,8 @@ pub enum Check {
     Setup,
     /// A call on a created, non-blocking stream.
     Direct,
+    /// The same call again at the same addresses with other contents, the workspace as it was left.
+    SameAddresses,
     /// The same shape with other contents at other addresses.
     FreshContents,
     /// Capture: the number of graph nodes, and nothing runs or is written meanwhile.
@@ -35,9 +37,10 @@ pub enum Check {
 
 impl Check {
     /// All of them, in the order in which they run.
-    pub const ALL: [Check; 11] = [
+    pub const ALL: [Check; 12] = [
         Check::Setup,
         Check::Direct,
+        Check::SameAddresses,
         Check::FreshContents,
         Check::Capture,
         Check::Replay,
@@ -54,6 +57,7 @@ impl Check {
         match self {
             Check::Setup => "setup",
             Check::Direct => "direct",
+            Check::SameAddresses => "same-addresses",
             Check::FreshContents => "fresh-contents",
             Check::Capture => "capture",
             Check::Replay => "replay",

@@ -258,8 +258,9 @@ impl<'a> Runner<'a> {
         self.device.bind()?;
         self.device.findings();
         let large = case.tags.contains(Tags::LARGE);
-        let accepted: [(Check, Scene<'a>); 8] = [
+        let accepted: [(Check, Scene<'a>); 9] = [
             (Check::Direct, Runner::direct),
+            (Check::SameAddresses, Runner::same_addresses),
             (Check::FreshContents, Runner::fresh_contents),
             (Check::Replay, Runner::capture_and_replay),
             (Check::Offsets, Runner::offsets),
@@ -355,6 +356,21 @@ impl<'a> Runner<'a> {
     fn direct(&self, (first, _): &Pair, _: bool, record: &mut Record) -> Result<()> {
         record.checks.push(Check::Direct);
         self.once(Check::Direct, first, 0, |_| 0, record)
+    }
+
+    fn same_addresses(&self, (first, second): &Pair, _: bool, record: &mut Record) -> Result<()> {
+        let check = Check::SameAddresses;
+        record.checks.push(check);
+        let mut placed = self.place(first, 2, |_| 0)?;
+        let stream = OwnedStream::new(self.device)?;
+        for (round, instance) in [(2, first), (3, second)] {
+            placed.refresh(instance, round)?;
+            if !self.succeed(check, &placed, instance, stream.stream, record)? {
+                break;
+            }
+            self.finish(check, &placed, instance, stream.stream, record)?;
+        }
+        Ok(())
     }
 
     fn fresh_contents(&self, (first, second): &Pair, _: bool, record: &mut Record) -> Result<()> {

@@ -1,0 +1,197 @@
+//! The harness is only worth something if it fails what is wrong. No GPU is needed here: the
+//! known-bad source is compiled for the host and driven through the same C ABI.
+
+use parity::known_bad::{GOOD, KNOWN_BAD, case};
+use parity::{
+    CaseReport, Check, Device, Kind, Library, Model, Options, Outcome, Runner, Simulator,
+    conformance,
+};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+/// Compiles known_bad.cu against the host stand-in, once.
+fn library() -> Arc<Library> {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    let path = PATH.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("known_bad");
+        let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libknown_bad_host.so");
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+        let status = Command::new(&compiler)
+            .args([
+                "-x",
+                "c++",
+                "-std=c++17",
+                "-O1",
+                "-fPIC",
+                "-shared",
+                "-Wall",
+                "-Werror",
+            ])
+            .arg("-I")
+            .arg(source.join("host"))
+            // What the stand-in lacks (status.h) comes from the real prelude.
+            .arg("-idirafter")
+            .arg(source.join("../../build-support/include"))
+            .arg(source.join("known_bad.cu"))
+            .arg("-o")
+            .arg(&output)
+            .status();
+        let status = status.unwrap_or_else(|error| panic!("{compiler} does not run: {error}"));
+        assert!(status.success(), "known_bad.cu does not compile");
+        output
+    });
+    Arc::new(Library::open(path).unwrap())
+}
+
+fn run(entry: &'static str, refusal: bool, options: Options) -> CaseReport {
+    let library = library();
+    let device = Simulator::open(library.clone(), Model::HOPPER).unwrap();
+    Runner::new(&device, &library, options).run(&case(entry, refusal))
+}
+
+#[test]
+fn a_good_kernel_passes_every_check_that_the_host_can_make() {
+    let report = run(GOOD, false, Options::default());
+    assert_eq!(report.outcome(), Outcome::Pass, "{report:?}");
+    let done = &report.paths[0].checks;
+    for check in [
+        Check::Direct,
+        Check::FreshContents,
+        Check::Capture,
+        Check::Replay,
+        Check::Offsets,
+        Check::TwoStreams,
+        Check::FreshThread,
+    ] {
+        assert!(done.contains(&check), "{check} was not made: {done:?}");
+    }
+    assert!(report.worst().elements > 0, "nothing was compared");
+    assert_eq!(run(GOOD, true, Options::default()).outcome(), Outcome::Pass);
+}
+
+#[test]
+fn every_known_bad_kernel_fails_at_the_check_made_for_it() {
+    for bad in KNOWN_BAD.iter().filter(|bad| !bad.gpu_only) {
+        let report = run(bad.entry, bad.refusal, Options::default());
+        assert_eq!(report.outcome(), Outcome::Fail, "{} passed", bad.entry);
+        let (_, first) = report.failures().next().unwrap();
+        assert_eq!(
+            first.check, bad.caught_by,
+            "{}: {}",
+            bad.entry, first.message
+        );
+    }
+}
+
+#[test]
+fn the_list_and_the_source_name_the_same_kernels() {
+    let source = include_str!("../known_bad/known_bad.cu");
+    let exported: std::collections::BTreeSet<&str> = source
+        .split("KB_EXPORT int ")
+        .skip(1)
+        .map(|rest| rest.split('(').next().unwrap())
+        .collect();
+    let listed: std::collections::BTreeSet<&str> = KNOWN_BAD
+        .iter()
+        .map(|bad| bad.entry)
+        .chain([GOOD])
+        .collect();
+    assert_eq!(exported, listed);
+}
+
+#[test]
+fn without_poison_a_no_op_can_pass_so_poison_is_the_default() {
+    assert!(Options::default().poison);
+    let report = run(
+        "kb_reads_output",
+        false,
+        Options {
+            poison: true,
+            ..Options::default()
+        },
+    );
+    assert_eq!(report.outcome(), Outcome::Fail);
+}
+
+#[test]
+fn many_cases_come_back_in_order_and_can_be_ended_early() {
+    let library = library();
+    let device = Simulator::open(library.clone(), Model::HOPPER).unwrap();
+    assert_eq!(device.info().kind, Kind::Emulated);
+    let runner = Runner::new(
+        &device,
+        &library,
+        Options {
+            threads: 3,
+            ..Options::default()
+        },
+    );
+    let cases: Vec<_> = (0..20)
+        .map(|number| {
+            let mut case = case(GOOD, number % 3 == 0);
+            case.id = format!("case-{number}");
+            case
+        })
+        .collect();
+    let reports = runner.run_all(&cases, |_| true);
+    let ids: Vec<_> = reports.iter().map(|report| report.id.clone()).collect();
+    assert_eq!(
+        ids,
+        (0..20).map(|n| format!("case-{n}")).collect::<Vec<_>>()
+    );
+    assert!(
+        reports
+            .iter()
+            .all(|report| report.outcome() == Outcome::Pass)
+    );
+
+    let mut seen = 0;
+    let reports = runner.run_all(&cases, |_| {
+        seen += 1;
+        seen < 3
+    });
+    assert_eq!((seen, reports.len()), (3, 3));
+}
+
+#[test]
+fn a_missing_entry_and_a_path_the_device_lacks_are_told_apart() {
+    let library = library();
+    let device = Simulator::open(library.clone(), Model::AMPERE).unwrap();
+    let runner = Runner::new(&device, &library, Options::default());
+    let missing = runner.run(&case("kb_not_there", false));
+    assert_eq!(missing.outcome(), Outcome::Fail);
+    let (_, failure) = missing.failures().next().unwrap();
+    assert_eq!(failure.check, Check::Setup);
+    assert!(
+        failure.message.ends_with("does not export `kb_not_there`"),
+        "{}",
+        failure.message
+    );
+
+    let clusters = case(GOOD, false).on_paths(&[parity::Path::needing("cluster", 1, 90)]);
+    let report = runner.run(&clusters);
+    assert_eq!(report.outcome(), Outcome::CouldNotCheck);
+    let why = report.paths[0].why.as_deref();
+    assert_eq!(
+        why,
+        Some("the path needs capability 90 and the device has 80")
+    );
+}
+
+#[test]
+fn conformance_says_what_a_library_answers_wrongly() {
+    let library = library();
+    assert_eq!(
+        conformance(&library, "kb", 1, &[0, 1001]).unwrap(),
+        Vec::<String>::new()
+    );
+    let wrong = conformance(&library, "kb", 2, &[1001, 1002, 1003]).unwrap();
+    assert_eq!(wrong[0], "kb_abi_version: was 1, must be 2");
+    assert_eq!(
+        wrong[1],
+        r#"kb_error_string: 1002 and 1003 have one text, "an unknown code""#
+    );
+    assert_eq!(wrong.len(), 2);
+    assert!(conformance(&library, "zz", 1, &[]).is_err());
+}

@@ -18,7 +18,11 @@ pub fn rust_digests(root: &Path, crate_dir: &Path) -> Result<BTreeMap<String, St
     for dir in shared.chain([crate_dir.to_owned()]) {
         for file in rust_files(&dir.join("src"))? {
             let key = file.strip_prefix(root).map_err(|_| {
-                Error::input(format!("{} is not below {}", file.display(), root.display()))
+                Error::input(format!(
+                    "{} is not below {}",
+                    file.display(),
+                    root.display()
+                ))
             })?;
             let key: Vec<_> = key.iter().map(|part| part.to_string_lossy()).collect();
             let digest = digest::file(&file).map_err(|e| Error::io("read", &file, &e))?;
@@ -71,7 +75,11 @@ mod tests {
         let files: Vec<_> = digests.keys().map(String::as_str).collect();
         assert_eq!(
             files,
-            ["crates/a/src/deep/cases.rs", "crates/a/src/lib.rs", "crates/parity/src/lib.rs"]
+            [
+                "crates/a/src/deep/cases.rs",
+                "crates/a/src/lib.rs",
+                "crates/parity/src/lib.rs"
+            ]
         );
     }
 }

@@ -23,10 +23,8 @@ impl Version {
     /// Reads `13`, `13.0` or `13.0.88`.
     pub fn parse(text: &str) -> Option<Version> {
         let mut numbers = [0; 3];
-        let mut count = 0;
-        for part in text.split('.') {
-            *numbers.get_mut(count)? = part.parse().ok()?;
-            count += 1;
+        for (index, part) in text.split('.').enumerate() {
+            *numbers.get_mut(index)? = part.parse().ok()?;
         }
         let [major, minor, patch] = numbers;
         Some(Version {
@@ -204,7 +202,16 @@ impl Toolkit {
             }
         }
         let known = self.architectures()?;
-        match archs.iter().find(|arch| !known.contains(arch)) {
+        // The list names numbers alone; variants began with 90a and 100f.
+        let can = |arch: &Arch| {
+            known.iter().any(|k| k.number == arch.number)
+                && match arch.suffix {
+                    None => true,
+                    Some('a') => arch.number >= 90,
+                    Some(_) => arch.number >= 100,
+                }
+        };
+        match archs.iter().find(|arch| !can(arch)) {
             None => Ok(()),
             Some(arch) => {
                 let known: Vec<String> = known.iter().map(Arch::to_string).collect();
@@ -265,4 +272,173 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let dir = std::env::temp_dir().join(format!("toolkit-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&dir);
+            fs::create_dir_all(&dir).unwrap();
+            Scratch(dir)
+        }
+
+        /// A program that answers as an nvcc of `version` does.
+        fn nvcc(&self, name: &str, version: &str) -> PathBuf {
+            let path = self.0.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let answer = format!(
+                "#!/bin/sh\n[ \"$1\" = --list-gpu-code ] && echo sm_80 sm_90 | tr ' ' '\\n' || \
+                 echo 'Cuda compilation tools, release {version}, V{version}'\n"
+            );
+            fs::write(&path, answer).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        }
+
+        fn find(&self, variables: &[(&str, &Path)]) -> Result<Toolkit, Error> {
+            let map: BTreeMap<&str, &Path> = variables.iter().copied().collect();
+            let read = |name: &str| map.get(name).map(|path| path.as_os_str().to_owned());
+            Toolkit::find_with(&read, &self.0.join("last"))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn places_are_tried_in_their_order() {
+        let dir = Scratch::new("order");
+        let nvcc = dir.nvcc("own/my-nvcc", "13.1.1");
+        let home = dir.nvcc("home/bin/nvcc", "13.0.2");
+        let wheel = dir.nvcc("wheels/nvidia/cu13/bin/nvcc", "13.0.3");
+        let path = dir.nvcc("path/nvcc", "13.0.4");
+        let last = dir.nvcc("last/bin/nvcc", "13.0.5");
+        let above = |nvcc: &Path| nvcc.parent().unwrap().parent().unwrap().to_owned();
+        let (home_root, path_dir) = (above(&home), dir.0.join("path"));
+        let wheels = dir.0.join("wheels");
+        let mut set: Vec<(&str, &Path)> = vec![
+            ("NVCC", &nvcc),
+            ("CUDA_HOME", &home_root),
+            ("CUDA_PATH", &wheels),
+            ("PATH", &path_dir),
+        ];
+        for expected in [&nvcc, &home, &wheel, &path, &last] {
+            assert_eq!(&dir.find(&set).unwrap().nvcc, expected);
+            if !set.is_empty() {
+                set.remove(0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_tried_is_listed() {
+        let dir = Scratch::new("tried");
+        let error = dir
+            .find(&[("CUDA_HOME", Path::new("/no/such"))])
+            .unwrap_err();
+        assert_eq!(error.kind, crate::Kind::Environment);
+        let last = format!("{}/last/bin/nvcc", dir.0.display());
+        let places = [
+            "NVCC (not set)",
+            "CUDA_HOME (/no/such/bin/nvcc)",
+            "CUDA_PATH (not set)",
+            "PATH",
+            &last,
+        ];
+        for place in places {
+            assert!(
+                error.message.contains(place),
+                "{place:?} is missing from {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_named_compiler_that_is_not_there_is_an_error_and_a_root_without_one_a_warning() {
+        let dir = Scratch::new("named");
+        dir.nvcc("last/bin/nvcc", "13.0.0");
+        let error = dir
+            .find(&[("NVCC", Path::new("/no/such/nvcc"))])
+            .unwrap_err();
+        assert!(error.message.contains("NVCC is /no/such/nvcc"), "{error}");
+        let found = dir.find(&[("CUDA_HOME", Path::new("/no/such"))]).unwrap();
+        assert!(found.warning.unwrap().contains("CUDA_HOME is /no/such"));
+        assert_eq!(dir.find(&[]).unwrap().warning, None);
+    }
+
+    #[test]
+    fn a_compiler_that_names_no_version_is_refused() {
+        let dir = Scratch::new("version");
+        let nvcc = dir.nvcc("bin/nvcc", "nonsense");
+        let error = Toolkit::at(&nvcc).unwrap_err();
+        assert!(error.message.contains("named no version"), "{error}");
+    }
+
+    #[test]
+    fn versions_and_architectures_out_of_range_are_refused() {
+        let dir = Scratch::new("check");
+        let toolkit = Toolkit::at(&dir.nvcc("bin/nvcc", "12.8.93")).unwrap();
+        let archs = |names: &[&str]| crate::arch::parse_list(names).unwrap();
+        assert!(toolkit.check(Some("12.8"), &archs(&["80", "90a"])).is_ok());
+        let error = toolkit.check(Some("12.9"), &[]).unwrap_err();
+        assert!(
+            error
+                .message
+                .contains("is version 12.8.93: must be at least 12.9"),
+            "{error}"
+        );
+        for unknown in ["100", "80a", "90f"] {
+            let error = toolkit.check(None, &archs(&[unknown])).unwrap_err();
+            assert!(
+                error
+                    .message
+                    .starts_with(&format!("architecture {unknown}: ")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn libraries_are_found_in_every_layout() {
+        for (layout, target) in [
+            ("lib64", "x86_64"),
+            ("lib", "x86_64"),
+            ("targets/x86_64-linux/lib", "x86_64"),
+            ("targets/sbsa-linux/lib", "aarch64"),
+            ("targets/aarch64-linux/lib", "aarch64"),
+            ("lib/x86_64-linux-gnu", "x86_64"),
+        ] {
+            let dir = Scratch::new("layout");
+            let toolkit = Toolkit::at(&dir.nvcc("bin/nvcc", "13.0.88")).unwrap();
+            let error = toolkit.library_dir(target).unwrap_err();
+            assert!(error.message.contains(layout), "{error}");
+            let lib = dir.0.join(layout);
+            fs::create_dir_all(&lib).unwrap();
+            fs::write(lib.join("libcudart_static.a"), "").unwrap();
+            let found = toolkit.library_dir(target).unwrap();
+            assert_eq!(found.canonicalize().unwrap(), lib.canonicalize().unwrap());
+        }
+    }
+
+    #[test]
+    fn versions_are_read_and_ordered() {
+        let version = |text| Version::parse(text);
+        assert!(version("12.9") < version("12.9.86") && version("12.10") > version("12.9.86"));
+        assert_eq!(version("13").unwrap().to_string(), "13.0.0");
+        for bad in ["", "x", "13.", "1.2.3.4", "-1"] {
+            assert_eq!(version(bad), None, "{bad:?}");
+        }
+    }
 }

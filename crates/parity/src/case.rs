@@ -63,7 +63,7 @@ pub struct Path {
 
 impl Path {
     /// The path that the host code chooses by itself.
-    pub const AUTOMATIC: Path = Path::new("auto", 0);
+    pub const AUTOMATIC: Path = Path::new("automatic", 0);
 
     /// A path that every device has.
     pub const fn new(name: &'static str, value: i32) -> Path {

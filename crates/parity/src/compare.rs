@@ -73,11 +73,12 @@ pub(crate) fn compare(
     let mut result = Comparison::default();
     let size = element.size();
     // The common case, equal bytes, costs one memcmp; statistics are then all zero.
-    if let Against::Bytes(want) = against {
-        if skip.is_empty() && got == want {
-            result.worst.elements = (got.len() / size) as u64;
-            return result;
-        }
+    if let Against::Bytes(want) = against
+        && skip.is_empty()
+        && got == want
+    {
+        result.worst.elements = (got.len() / size) as u64;
+        return result;
     }
     for (index, got) in got.chunks_exact(size).enumerate() {
         if skip.iter().any(|range| range.contains(&index)) {
@@ -143,8 +144,12 @@ fn bounded(was: f64, reference: f64, bound: f64, worst: &mut Worst) -> Option<St
             was == reference
         };
         // A finite reference beside an infinite bound promises nothing about the value.
-        return (!same && !(reference.is_finite() && bound.is_infinite()))
-            .then(|| format!("was {was:e}, must be {reference:e}"));
+        let unbound = reference.is_finite() && bound.is_infinite();
+        return if same || unbound {
+            None
+        } else {
+            Some(format!("was {was:e}, must be {reference:e}"))
+        };
     }
     let error = (was - reference).abs();
     worst.abs = worst.abs.max(error);

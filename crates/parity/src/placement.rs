@@ -142,6 +142,9 @@ impl<'d> Placement<'d> {
                 Role::Output => true,
                 Role::Input | Role::InOut | Role::Workspace => contents == buffer.initial,
             };
+            if matches!(buffer.role, Role::Output | Role::InOut) {
+                verdict.worst.elements += buffer.count().max(1) as u64;
+            }
             if !same {
                 verdict.wrong.push(format!("{}: was written", buffer.name));
             }
@@ -201,6 +204,10 @@ impl<'d> Placement<'d> {
             return;
         };
         verdict.worst.merge(&result.worst);
+        if result.worst.elements == 0 {
+            // Nothing to compare, all skipped or empty: that it stayed so is what is checked.
+            verdict.worst.elements += buffer.count().max(1) as u64;
+        }
         if let Some(first) = result.first {
             let count = buffer.count();
             verdict.wrong.push(format!(

@@ -157,6 +157,46 @@ impl Table {
     }
 }
 
+/// The driver's release, such as `580.159.03`: what support tables and bug reports go by. The
+/// driver API only tells which CUDA version it supports.
+pub fn release() -> Option<String> {
+    let read = |path| std::fs::read_to_string(path).ok();
+    read("/sys/module/nvidia/version")
+        .or_else(|| read("/proc/driver/nvidia/version"))
+        .and_then(|text| find_release(&text))
+        .or_else(release_from_management_library)
+}
+
+/// The first word that is numbers and dots.
+fn find_release(text: &str) -> Option<String> {
+    text.split_whitespace()
+        .find(|word| {
+            let mut parts = word.split('.');
+            parts.clone().count() >= 2
+                && parts
+                    .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+        .map(str::to_owned)
+}
+
+/// Containers often hide both files and mount the management library.
+fn release_from_management_library() -> Option<String> {
+    type Init = unsafe extern "C" fn() -> c_int;
+    type Version = unsafe extern "C" fn(*mut c_char, c_uint) -> c_int;
+    let mut text = [0; 96];
+    // SAFETY: the types are the prototypes in nvml.h; the buffer's size is passed with it, and
+    // the library null-terminates what it writes.
+    unsafe {
+        let library = Library::new("libnvidia-ml.so.1").ok()?;
+        let init = library.get::<Init>("nvmlInit_v2").ok()?;
+        let version = library.get::<Version>("nvmlSystemGetDriverVersion").ok()?;
+        if init() != 0 || version(text.as_mut_ptr(), text.len() as c_uint) != 0 {
+            return None;
+        }
+        find_release(&owned(text.as_ptr())?)
+    }
+}
+
 /// Calls a function of the table and checks its status, naming the function in the error.
 ///
 /// `driver_call!(table, cuMemFree(pointer))` is a `Result<()>`; it stands in an unsafe block.
@@ -250,6 +290,14 @@ mod tests {
                 assert!(error.to_string().starts_with("no CUDA device: "), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn the_release_is_found_in_the_files_text() {
+        let proc = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Tue Nov 1";
+        assert_eq!(find_release(proc).as_deref(), Some("580.159.03"));
+        assert_eq!(find_release("570.86\n").as_deref(), Some("570.86"));
+        assert_eq!(find_release("no version. here 12 .5"), None);
     }
 
     #[test]

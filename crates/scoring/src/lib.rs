@@ -1,5 +1,9 @@
 //! scoring: a query and its candidates to a probability distribution, in one launch.
 
+#[cfg(feature = "cases")]
+pub mod cases;
+#[allow(missing_docs, non_camel_case_types, non_upper_case_globals)]
+pub mod ffi;
 pub mod oracle;
 
 /// What two vectors are compared by.

@@ -7,8 +7,8 @@ pub(crate) const ROUND: f32 = 12_582_912.0;
 /// `ln(2)` in two parts. The first has 15 significant bits, so `n * LN2_HI` is exact for every `n` in use.
 const LN2_HI: f32 = 0.693_145_75;
 const LN2_LO: f32 = 1.428_606_8e-6;
-/// Below it `e^x` is less than half the least subnormal and rounds to zero.
-const LEAST: f32 = -104.0;
+/// Below it `e^x` is zero, and so is `x e^x`.
+const LEAST: f32 = -110.0;
 /// The exponent that the second multiplication puts back.
 const STEP: f32 = 64.0;
 
@@ -37,26 +37,33 @@ pub fn exp(x: f32) -> f32 {
     // The limit keeps the exponent field in range where the result is infinite anyway; it also catches NaN, which then
     // travels in `r`.
     let t = x.mul_add(LOG2_E, bias).min(ROUND - STEP + 130.0);
-    scaled(x, t, bias, back)
+    raised(x, t, bias) * back
 }
 
 /// [`exp`] for `x <= 0` (softmax terms, gates), with fewer operations; the same bytes. A positive `x` gives an
 /// unspecified value.
 #[inline]
 pub fn exp_nonpositive(x: f32) -> f32 {
+    exp_nonpositive_times(x, 1.0)
+}
+
+/// `e^x * factor` for `x <= 0`, rounded into the subnormals once, after both products.
+#[inline]
+pub(crate) fn exp_nonpositive_times(x: f32, factor: f32) -> f32 {
     let x = if x < LEAST { LEAST } else { x };
     let t = x.mul_add(LOG2_E, ROUND + STEP);
-    scaled(x, t, ROUND + STEP, TWO_TO_MINUS_64)
+    raised(x, t, ROUND + STEP) * factor * TWO_TO_MINUS_64
 }
 
 const TWO_TO_64: f32 = 18_446_744_073_709_551_616.0;
 const TWO_TO_MINUS_64: f32 = 1.0 / TWO_TO_64;
 
+/// `e^x` times 2^64 or 2^-64, as `bias` says; always normal.
 #[inline]
-fn scaled(x: f32, t: f32, bias: f32, back: f32) -> f32 {
+fn raised(x: f32, t: f32, bias: f32) -> f32 {
     let n = t - bias;
     let r = n.mul_add(-LN2_LO, n.mul_add(-LN2_HI, x));
     // The low nine bits of `t` hold n + 64 or n - 64, and nothing else survives the shift.
     let scale = f32::from_bits((t.to_bits() << 23).wrapping_add(0x3f80_0000));
-    exp_reduced(r) * scale * back
+    exp_reduced(r) * scale
 }

@@ -18,12 +18,19 @@
 //! | [`rsqrt_rn`] | 0.5 (correctly rounded) |
 #![forbid(unsafe_code)]
 
+mod activation;
+pub mod convert;
+mod error_function;
 mod exponential;
 mod logarithm;
 mod logistic;
 mod root;
 pub mod tree;
 
+pub use activation::{
+    gelu_erf, gelu_erf_slope, gelu_tanh, gelu_tanh_slope, silu, silu_slope, tanh, tanh_slope,
+};
+pub use error_function::erf;
 pub use exponential::{exp, exp_nonpositive};
 pub use logarithm::{log, log1p};
 pub use logistic::{sigmoid, sigmoid_and_complement, softplus};

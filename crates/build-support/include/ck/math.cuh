@@ -33,12 +33,21 @@ CK_DEVICE float exp_reduced(float r) {
   return __fmaf_rn(p, r, 1.0f);
 }
 
-CK_DEVICE float exp_scaled(float x, float t, float bias, float back) {
+// e^x times 2^64 or 2^-64, as bias says; always normal.
+CK_DEVICE float exp_raised(float x, float t, float bias) {
   const float n = __fsub_rn(t, bias);
   // ln 2 in two parts; the product with the first is exact.
   const float r = __fmaf_rn(n, -1.4286068e-6f, __fmaf_rn(n, -0.69314575f, x));
   const float scale = __uint_as_float((__float_as_uint(t) << 23) + 0x3f800000u);
-  return __fmul_rn(__fmul_rn(exp_reduced(r), scale), back);
+  return __fmul_rn(exp_reduced(r), scale);
+}
+
+// e^x * factor for x <= 0, rounded into the subnormals once, after both products.
+CK_DEVICE float exp_nonpositive_times(float x, float factor) {
+  x = x < -110.0f ? -110.0f : x;
+  const float bias = kRound + 64.0f;
+  const float raised = exp_raised(x, __fmaf_rn(x, 1.442695f, bias), bias);
+  return __fmul_rn(__fmul_rn(raised, factor), 1.0f / kTwoTo64);
 }
 
 // ln(1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; relative error 2^-27.7.
@@ -64,24 +73,80 @@ CK_DEVICE float reciprocal(float d) {
   return __fmaf_rn(__fmaf_rn(e, e, e), y, y);
 }
 
+// The sign of x on a magnitude.
+CK_DEVICE float signed_as(float magnitude, float x) {
+  return __uint_as_float(__float_as_uint(magnitude) | (__float_as_uint(x) & 0x80000000u));
+}
+
+// erfc(t) e^(t^2), 0 <= t <= 10.2; relative error 2^-26.9.
+CK_DEVICE float erfc_scaled(float t) {
+  const float k = __fmul_rn(0.55f, t);
+  const float w = reciprocal(__fadd_rn(1.0f, k));
+  const float v = __fmul_rn(-k, w);
+  float q = 0.057696585f;
+  q = __fmaf_rn(q, v, 0.1843182f);
+  q = __fmaf_rn(q, v, 0.1751714f);
+  q = __fmaf_rn(q, v, 0.062476784f);
+  q = __fmaf_rn(q, v, 0.10937278f);
+  q = __fmaf_rn(q, v, 0.014498088f);
+  q = __fmaf_rn(q, v, -0.24019615f);
+  q = __fmaf_rn(q, v, 0.20264341f);
+  q = __fmaf_rn(q, v, 1.0515996f);
+  return __fmul_rn(__fmaf_rn(q, v, 1.0f), w);
+}
+
+// e^-(a b), a b >= 0: what the product's rounding loses goes in as a factor 1 - low.
+CK_DEVICE float exp_of_minus_product(float a, float b) {
+  const float high = __fmul_rn(a, b);
+  const float low = __fmaf_rn(a, b, -high);
+  const float e = exp_nonpositive_times(-high, 1.0f);
+  return __fmaf_rn(-low, e, e);
+}
+
+// x sigmoid(v), v of the sign of x.
+CK_DEVICE float gated(float x, float v) {
+  const float minus = -fabsf(v);
+  const float z = exp_nonpositive_times(minus, 1.0f);
+  const float large = __fmul_rn(x < -120.0f ? -120.0f : x, reciprocal(__fadd_rn(1.0f, z)));
+  const float small = exp_nonpositive_times(minus, large);
+  return x < 0.0f ? small : large;
+}
+
+// |x| up to a limit, erfc(t) e^(t^2) and e^-(t^2) for t = |x| / sqrt(2).
+struct GaussianTail {
+  float magnitude;
+  float scaled;
+  float exponential;
+};
+CK_DEVICE GaussianTail gaussian_tail(float x) {
+  const float a = fabsf(x) > 14.4f ? 14.4f : fabsf(x);
+  return GaussianTail{a, erfc_scaled(__fmul_rn(a, 0.70710677f)),
+                      exp_of_minus_product(__fmul_rn(0.5f, a), a)};
+}
+
+CK_DEVICE float within_far(float x) {
+  x = x < -120.0f ? -120.0f : x;
+  return x > 120.0f ? 120.0f : x;
+}
+
+// GELU's tanh form is x sigmoid(x (C1 + C3 x^2)).
+constexpr float kGeluC1 = 1.5957692f;
+constexpr float kGeluC3 = 0.071354814f;
+
 }  // namespace detail
 
 // e^x, 0.87 ulp: overflow to infinity, gradual underflow, exp(-inf) = 0, NaN for NaN.
 CK_DEVICE float exp(float x) {
-  x = x < -104.0f ? -104.0f : x;
+  x = x < -110.0f ? -110.0f : x;
   const bool negative = x < 0.0f;
   const float bias = negative ? detail::kRound + 64.0f : detail::kRound - 64.0f;
   const float back = negative ? 1.0f / detail::kTwoTo64 : detail::kTwoTo64;
   const float t = fminf(__fmaf_rn(x, 1.442695f, bias), detail::kRound + 66.0f);
-  return detail::exp_scaled(x, t, bias, back);
+  return __fmul_rn(detail::exp_raised(x, t, bias), back);
 }
 
 // The bytes of exp for x <= 0 or NaN, in fewer operations; unspecified for x > 0.
-CK_DEVICE float exp_nonpositive(float x) {
-  x = x < -104.0f ? -104.0f : x;
-  const float bias = detail::kRound + 64.0f;
-  return detail::exp_scaled(x, __fmaf_rn(x, 1.442695f, bias), bias, 1.0f / detail::kTwoTo64);
-}
+CK_DEVICE float exp_nonpositive(float x) { return detail::exp_nonpositive_times(x, 1.0f); }
 
 // Natural logarithm, 0.9 ulp: log(+-0) = -inf, NaN below zero, log(inf) = inf.
 CK_DEVICE float log(float x) {
@@ -129,5 +194,87 @@ CK_DEVICE float sigmoid(float x) { return sigmoid_and_complement(x).value; }
 
 // ln(1 + e^x), 1.9 ulp: x itself above 20, else log1p(exp(x)).
 CK_DEVICE float softplus(float x) { return x > 20.0f ? x : log1p(exp(x)); }
+
+// Odd; 1.4 ulp.
+CK_DEVICE float tanh(float x) {
+  const float a = fabsf(x);
+  const float s = __fmul_rn(a, a);
+  float p = -0.005692296f;
+  p = __fmaf_rn(p, s, 0.020628167f);
+  p = __fmaf_rn(p, s, -0.053736515f);
+  p = __fmaf_rn(p, s, 0.13331406f);
+  p = __fmaf_rn(p, s, -0.3333328f);
+  const float small = __fmaf_rn(__fmul_rn(p, s), a, a);
+  const float z = exp_nonpositive(__fmul_rn(-2.0f, a));
+  const float large =
+      __fmaf_rn(__fmul_rn(-2.0f, z), detail::reciprocal(__fadd_rn(1.0f, z)), 1.0f);
+  return detail::signed_as(a < 0.625f ? small : large, x);
+}
+
+// tanh'(x) = 4 sigmoid(2x) sigmoid(-2x), 5 ulp: no cancellation where it is small.
+CK_DEVICE float tanh_slope(float x) {
+  const SigmoidPair pair = sigmoid_and_complement(__fmul_rn(2.0f, x));
+  return __fmul_rn(__fmul_rn(4.0f, pair.value), pair.complement);
+}
+
+// Odd; 1 ulp.
+CK_DEVICE float erf(float x) {
+  const float a = fabsf(x);
+  const float s = __fmul_rn(a, a);
+  float p = 7.9950485e-5f;
+  p = __fmaf_rn(p, s, -0.0008049515f);
+  p = __fmaf_rn(p, s, 0.0051923925f);
+  p = __fmaf_rn(p, s, -0.02685573f);
+  p = __fmaf_rn(p, s, 0.11283626f);
+  p = __fmaf_rn(p, s, -0.3761263f);
+  p = __fmaf_rn(p, s, 0.12837917f);
+  const float small = __fmaf_rn(p, a, a);
+  const float t = a > 10.2f ? 10.2f : a;
+  const float large =
+      __fmaf_rn(-detail::erfc_scaled(t), detail::exp_of_minus_product(t, t), 1.0f);
+  return detail::signed_as(a < 0.92f ? small : large, x);
+}
+
+// x sigmoid(x), 3.3 ulp; silu(-inf) is its limit, -0.
+CK_DEVICE float silu(float x) { return detail::gated(x, x); }
+
+// a (1 + x (1 - a)), a = sigmoid(x).
+CK_DEVICE float silu_slope(float x) {
+  const SigmoidPair pair = sigmoid_and_complement(x);
+  return __fmul_rn(__fmaf_rn(detail::within_far(x), pair.complement, 1.0f), pair.value);
+}
+
+// x Phi(x), 5.5 ulp, tails included: max(x, 0) - |x| Phi(-|x|). gelu_erf(-inf) is its limit, -0.
+CK_DEVICE float gelu_erf(float x) {
+  const detail::GaussianTail tail = detail::gaussian_tail(x);
+  return __fmaf_rn(__fmul_rn(-__fmul_rn(0.5f, tail.magnitude), tail.scaled), tail.exponential,
+                   x > 0.0f ? x : 0.0f);
+}
+
+// Phi(x) + x phi(x).
+CK_DEVICE float gelu_erf_slope(float x) {
+  const detail::GaussianTail tail = detail::gaussian_tail(x);
+  const float negative =
+      __fmul_rn(__fmaf_rn(-0.3989423f, tail.magnitude, __fmul_rn(0.5f, tail.scaled)),
+                tail.exponential);
+  return x > 0.0f ? __fsub_rn(1.0f, negative) : negative;
+}
+
+// x sigmoid(v), v = 2 sqrt(2/pi) (x + 0.044715 x^3): x/2 (1 + tanh(v/2)) without its cancellation,
+// 3 (1 + |v|) ulp. gelu_tanh(-inf) is its limit, -0.
+CK_DEVICE float gelu_tanh(float x) {
+  return detail::gated(
+      x, __fmul_rn(x, __fmaf_rn(__fmul_rn(x, x), detail::kGeluC3, detail::kGeluC1)));
+}
+
+// a (1 + (1 - a) x v').
+CK_DEVICE float gelu_tanh_slope(float x) {
+  x = detail::within_far(x);
+  const float s = __fmul_rn(x, x);
+  const SigmoidPair pair =
+      sigmoid_and_complement(__fmul_rn(x, __fmaf_rn(s, detail::kGeluC3, detail::kGeluC1)));
+  const float xv = __fmul_rn(x, __fmaf_rn(s, 3.0f * detail::kGeluC3, detail::kGeluC1));
+  return __fmul_rn(__fmaf_rn(xv, pair.complement, 1.0f), pair.value);
+}
 
 }  // namespace ck

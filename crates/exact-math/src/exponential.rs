@@ -44,15 +44,19 @@ pub fn exp(x: f32) -> f32 {
 /// unspecified value.
 #[inline]
 pub fn exp_nonpositive(x: f32) -> f32 {
-    exp_nonpositive_times(x, 1.0)
+    raised_nonpositive(x) * TWO_TO_MINUS_64
 }
 
 /// `e^x * factor` for `x <= 0`, rounded into the subnormals once, after both products.
 #[inline]
 pub(crate) fn exp_nonpositive_times(x: f32, factor: f32) -> f32 {
+    raised_nonpositive(x) * factor * TWO_TO_MINUS_64
+}
+
+#[inline]
+fn raised_nonpositive(x: f32) -> f32 {
     let x = if x < LEAST { LEAST } else { x };
-    let t = x.mul_add(LOG2_E, ROUND + STEP);
-    raised(x, t, ROUND + STEP) * factor * TWO_TO_MINUS_64
+    raised(x, x.mul_add(LOG2_E, ROUND + STEP), ROUND + STEP)
 }
 
 const TWO_TO_64: f32 = 18_446_744_073_709_551_616.0;

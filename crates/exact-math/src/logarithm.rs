@@ -31,14 +31,24 @@ pub fn log(x: f32) -> f32 {
     let n = bits.wrapping_sub(ROOT_HALF) & EXPONENT;
     let f = f32::from_bits(bits.wrapping_sub(n)) - 1.0;
     let n = n.wrapping_sub(correction) as i32 as f32;
-    let r = n.mul_add(LN2_PER_BIT, log1p_reduced(f));
-    let r = if x < f32::INFINITY { r } else { x };
-    let outside = if x == 0.0 {
+    n.mul_add(LN2_PER_BIT, log1p_reduced(f)) + outside(x, 0.0)
+}
+
+/// What is added to a logarithm with its pole at `pole`: -0, which changes nothing, inside its domain; the result itself
+/// at and outside the domain's ends. (An addition, because a select there makes nvcc branch around the whole function.)
+#[inline]
+fn outside(x: f32, pole: f32) -> f32 {
+    let above = if x < f32::INFINITY {
+        -0.0
+    } else {
+        f32::INFINITY
+    };
+    let below = if x == pole {
         f32::NEG_INFINITY
     } else {
         f32::NAN
     };
-    if x > 0.0 { r } else { outside }
+    if x > pole { above } else { below }
 }
 
 /// `ln(1 + x)`, within 1.5 ulp: `log1p(-1) = -inf`, NaN below, `log1p(inf) = inf`, and the sign of zero kept.
@@ -47,6 +57,12 @@ pub fn log(x: f32) -> f32 {
 /// digits that `1 + x` drops are not lost.
 #[inline]
 pub fn log1p(x: f32) -> f32 {
+    log1p_inside(x) + outside(x, -1.0)
+}
+
+/// [`log1p`] for finite `x > -1`; for others finite or of the sign of the infinity that [`outside`] adds.
+#[inline]
+pub(crate) fn log1p_inside(x: f32) -> f32 {
     let n = (1.0 + x).to_bits().wrapping_sub(ROOT_HALF) & EXPONENT;
     let reduced = f32::from_bits(x.to_bits().wrapping_sub(n));
     // 2^(2-n), not 2^-n, which is subnormal for the largest x.
@@ -54,12 +70,5 @@ pub fn log1p(x: f32) -> f32 {
     let f = reduced - four.mul_add(-0.25, 1.0);
     // Minus n times minus ln 2: for n = 0 the product is -0, which leaves a result of -0 alone.
     let n = (n as i32).wrapping_neg() as f32;
-    let r = n.mul_add(-LN2_PER_BIT, log1p_reduced(f));
-    let r = if x < f32::INFINITY { r } else { x };
-    let outside = if x == -1.0 {
-        f32::NEG_INFINITY
-    } else {
-        f32::NAN
-    };
-    if x > -1.0 { r } else { outside }
+    n.mul_add(-LN2_PER_BIT, log1p_reduced(f))
 }

@@ -1,6 +1,7 @@
 //! The logistic function and what is built from it. Everything comes from `z = e^-|x|`, which neither overflows nor cancels.
 
-use crate::{exp, exp_nonpositive, log1p};
+use crate::logarithm::log1p_inside;
+use crate::{exp, exp_nonpositive};
 
 /// Above it [`softplus`] is its argument.
 const SOFTPLUS_LINEAR: f32 = 20.0;
@@ -42,6 +43,7 @@ pub fn sigmoid(x: f32) -> f32 {
 /// `ln(1 + e^x)`, within 1.9 ulp: `x` itself above 20, else `log1p(exp(x))`.
 #[inline]
 pub fn softplus(x: f32) -> f32 {
-    let y = log1p(exp(x));
-    if x > SOFTPLUS_LINEAR { x } else { y }
+    let y = log1p_inside(exp(x));
+    // The comparison also lets NaN through, which `log1p_inside` does not.
+    if x <= SOFTPLUS_LINEAR { y } else { x }
 }

@@ -42,12 +42,15 @@ CK_DEVICE float exp_raised(float x, float t, float bias) {
   return __fmul_rn(exp_reduced(r), scale);
 }
 
-// e^x * factor for x <= 0, rounded into the subnormals once, after both products.
-CK_DEVICE float exp_nonpositive_times(float x, float factor) {
+CK_DEVICE float exp_raised_nonpositive(float x) {
   x = x < -110.0f ? -110.0f : x;
   const float bias = kRound + 64.0f;
-  const float raised = exp_raised(x, __fmaf_rn(x, 1.442695f, bias), bias);
-  return __fmul_rn(__fmul_rn(raised, factor), 1.0f / kTwoTo64);
+  return exp_raised(x, __fmaf_rn(x, 1.442695f, bias), bias);
+}
+
+// e^x * factor for x <= 0, rounded into the subnormals once, after both products.
+CK_DEVICE float exp_nonpositive_times(float x, float factor) {
+  return __fmul_rn(__fmul_rn(exp_raised_nonpositive(x), factor), 1.0f / kTwoTo64);
 }
 
 // ln(1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; relative error 2^-27.7.
@@ -62,6 +65,26 @@ CK_DEVICE float log1p_reduced(float f) {
   q = __fmaf_rn(q, f, 0.33333337f);
   q = __fmaf_rn(q, f, -0.49999988f);
   return __fmaf_rn(q, __fmul_rn(f, f), f);
+}
+
+// What is added to a logarithm with its pole at `pole`: -0, which changes nothing, inside the
+// domain; the result itself at and outside the domain's ends. (An addition, because a select there
+// makes nvcc branch around the whole function.)
+CK_DEVICE float outside(float x, float pole) {
+  const float above = x < kInfinity ? -0.0f : kInfinity;
+  const float below = x == pole ? -kInfinity : quiet_nan();
+  return x > pole ? above : below;
+}
+
+// ln(1 + x) for finite x > -1; for others finite or of the sign of the infinity that outside() adds.
+CK_DEVICE float log1p_inside(float x) {
+  const uint32_t n = (__float_as_uint(__fadd_rn(1.0f, x)) - kRootHalf) & kExponent;
+  const float reduced = __uint_as_float(__float_as_uint(x) - n);
+  // 2^(2-n), not 2^-n, which is subnormal for the largest x.
+  const float four = __uint_as_float(0x40800000u - n);
+  const float f = __fsub_rn(reduced, __fmaf_rn(four, -0.25f, 1.0f));
+  const float count = static_cast<float>(static_cast<int32_t>(0u - n));
+  return __fmaf_rn(count, -kLn2PerBit, log1p_reduced(f));
 }
 
 // 1/d, both normal: a guess 5 % off by subtracting bits, then twice y += y (e + e^2).
@@ -99,14 +122,14 @@ CK_DEVICE float erfc_scaled(float t) {
 CK_DEVICE float exp_of_minus_product(float a, float b) {
   const float high = __fmul_rn(a, b);
   const float low = __fmaf_rn(a, b, -high);
-  const float e = exp_nonpositive_times(-high, 1.0f);
+  const float e = __fmul_rn(exp_raised_nonpositive(-high), 1.0f / kTwoTo64);
   return __fmaf_rn(-low, e, e);
 }
 
 // x sigmoid(v), v of the sign of x.
 CK_DEVICE float gated(float x, float v) {
   const float minus = -fabsf(v);
-  const float z = exp_nonpositive_times(minus, 1.0f);
+  const float z = __fmul_rn(exp_raised_nonpositive(minus), 1.0f / kTwoTo64);
   const float large = __fmul_rn(x < -120.0f ? -120.0f : x, reciprocal(__fadd_rn(1.0f, z)));
   const float small = exp_nonpositive_times(minus, large);
   return x < 0.0f ? small : large;
@@ -146,7 +169,9 @@ CK_DEVICE float exp(float x) {
 }
 
 // The bytes of exp for x <= 0 or NaN, in fewer operations; unspecified for x > 0.
-CK_DEVICE float exp_nonpositive(float x) { return detail::exp_nonpositive_times(x, 1.0f); }
+CK_DEVICE float exp_nonpositive(float x) {
+  return __fmul_rn(detail::exp_raised_nonpositive(x), 1.0f / detail::kTwoTo64);
+}
 
 // Natural logarithm, 0.9 ulp: log(+-0) = -inf, NaN below zero, log(inf) = inf.
 CK_DEVICE float log(float x) {
@@ -157,23 +182,13 @@ CK_DEVICE float log(float x) {
   const uint32_t n = (bits - detail::kRootHalf) & detail::kExponent;
   const float f = __fsub_rn(__uint_as_float(bits - n), 1.0f);
   const float count = static_cast<float>(static_cast<int32_t>(n - correction));
-  float r = __fmaf_rn(count, detail::kLn2PerBit, detail::log1p_reduced(f));
-  r = x < detail::kInfinity ? r : x;
-  return x > 0.0f ? r : (x == 0.0f ? -detail::kInfinity : detail::quiet_nan());
+  return __fadd_rn(__fmaf_rn(count, detail::kLn2PerBit, detail::log1p_reduced(f)),
+                   detail::outside(x, 0.0f));
 }
 
 // ln(1 + x), 1.5 ulp: log1p(-1) = -inf, NaN below, log1p(inf) = inf; the sign of zero is kept.
 CK_DEVICE float log1p(float x) {
-  const uint32_t n =
-      (__float_as_uint(__fadd_rn(1.0f, x)) - detail::kRootHalf) & detail::kExponent;
-  const float reduced = __uint_as_float(__float_as_uint(x) - n);
-  // 2^(2-n), not 2^-n, which is subnormal for the largest x.
-  const float four = __uint_as_float(0x40800000u - n);
-  const float f = __fsub_rn(reduced, __fmaf_rn(four, -0.25f, 1.0f));
-  const float count = static_cast<float>(static_cast<int32_t>(0u - n));
-  float r = __fmaf_rn(count, -detail::kLn2PerBit, detail::log1p_reduced(f));
-  r = x < detail::kInfinity ? r : x;
-  return x > -1.0f ? r : (x == -1.0f ? -detail::kInfinity : detail::quiet_nan());
+  return __fadd_rn(detail::log1p_inside(x), detail::outside(x, -1.0f));
 }
 
 // sigmoid(x) and 1 - sigmoid(x), each with full relative accuracy (2.7 ulp): what a gate's
@@ -193,7 +208,11 @@ CK_DEVICE SigmoidPair sigmoid_and_complement(float x) {
 CK_DEVICE float sigmoid(float x) { return sigmoid_and_complement(x).value; }
 
 // ln(1 + e^x), 1.9 ulp: x itself above 20, else log1p(exp(x)).
-CK_DEVICE float softplus(float x) { return x > 20.0f ? x : log1p(exp(x)); }
+// The comparison also lets NaN through, which log1p_inside does not.
+CK_DEVICE float softplus(float x) {
+  const float y = detail::log1p_inside(exp(x));
+  return x <= 20.0f ? y : x;
+}
 
 // Odd; 1.4 ulp.
 CK_DEVICE float tanh(float x) {

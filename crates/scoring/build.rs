@@ -1,3 +1,5 @@
 //! Compiles the kernels when the `cuda` feature is on.
 
-fn main() {}
+fn main() {
+    build_support::kernel_crate();
+}

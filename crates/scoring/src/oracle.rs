@@ -7,13 +7,12 @@
 //! candidates, on strides or on alignment.
 
 use crate::Similarity;
+use exact_math::tree::{WARP as LANES, warp_sum};
 use exact_math::{exp, log};
 use half::{bf16, f16};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Lanes that share a sum.
-const LANES: usize = 32;
 /// Consecutive elements that one lane takes at a time: 16 bytes of f32.
 const GROUP: usize = 4;
 /// Elements of one segment of a sum: the accumulators of a lane are added up after each.
@@ -391,7 +390,7 @@ fn sum_of_products(a: &[f32], b: &[f32]) -> f32 {
             *lane += (a0 + a1) + (a2 + a3);
         }
     }
-    warp_sum(&lanes)
+    warp_sum(lanes)
 }
 
 /// A query or a candidate as the cosine sees it.
@@ -528,8 +527,8 @@ impl Partial {
         }
         Partial {
             max,
-            sum: warp_sum(&sums),
-            weighted: warp_sum(&weighted),
+            sum: warp_sum(sums),
+            weighted: warp_sum(weighted),
         }
     }
 
@@ -555,8 +554,8 @@ impl Partial {
         }
         Partial {
             max,
-            sum: warp_sum(&sums),
-            weighted: warp_sum(&weighted),
+            sum: warp_sum(sums),
+            weighted: warp_sum(weighted),
         }
     }
 }
@@ -647,12 +646,4 @@ impl Softmax {
 
 mod reference;
 
-pub use reference::{Reference, reference};
-
-fn warp_sum(lanes: &[f32; LANES]) -> f32 {
-    let mut lanes = *lanes;
-    for step in [16, 8, 4, 2, 1] {
-        lanes = std::array::from_fn(|lane| lanes[lane] + lanes[lane ^ step]);
-    }
-    lanes[0]
-}
+pub use reference::{Bounded, Reference, reference};

@@ -69,7 +69,11 @@ fn shared(id: &str, code: u32, alter: Alter) -> Case {
 }
 
 fn ragged(id: &str, code: u32, alter: Alter) -> Case {
-    refused(legal(format!("refuses-{id}"), Arrange::Ragged(vec![2, 0, 6])), code, alter)
+    refused(
+        legal(format!("refuses-{id}"), Arrange::Ragged(vec![2, 0, 6])),
+        code,
+        alter,
+    )
 }
 
 fn indexed(id: &str, code: u32, alter: Alter) -> Case {
@@ -79,64 +83,132 @@ fn indexed(id: &str, code: u32, alter: Alter) -> Case {
 
 fn sizes_and_enums() -> Vec<Case> {
     vec![
-        dense("struct-size-0", BAD_STRUCT + CS_ARG_struct_size, |p| p.struct_size = 0),
-        dense("struct-size-short", BAD_STRUCT + CS_ARG_struct_size, |p| p.struct_size -= 8),
-        dense("struct-size-long", BAD_STRUCT + CS_ARG_struct_size, |p| p.struct_size += 8),
+        dense("struct-size-0", BAD_STRUCT + CS_ARG_struct_size, |p| {
+            p.struct_size = 0
+        }),
+        dense("struct-size-short", BAD_STRUCT + CS_ARG_struct_size, |p| {
+            p.struct_size -= 8
+        }),
+        dense("struct-size-long", BAD_STRUCT + CS_ARG_struct_size, |p| {
+            p.struct_size += 8
+        }),
         dense("dtype-3", BAD_ENUM + CS_ARG_dtype, |p| p.dtype = 3),
         dense("dtype-minus-1", BAD_ENUM + CS_ARG_dtype, |p| p.dtype = -1),
-        dense("similarity-2", BAD_ENUM + CS_ARG_similarity, |p| p.similarity = 2),
-        dense("similarity-minus-1", BAD_ENUM + CS_ARG_similarity, |p| p.similarity = -1),
+        dense("similarity-2", BAD_ENUM + CS_ARG_similarity, |p| {
+            p.similarity = 2
+        }),
+        dense("similarity-minus-1", BAD_ENUM + CS_ARG_similarity, |p| {
+            p.similarity = -1
+        }),
         dense("layout-4", BAD_ENUM + CS_ARG_layout, |p| p.layout = 4),
-        dense("layout-minus-1", BAD_ENUM + CS_ARG_layout, |p| p.layout = -1),
+        dense("layout-minus-1", BAD_ENUM + CS_ARG_layout, |p| {
+            p.layout = -1
+        }),
         dense("path-3", BAD_ENUM + CS_ARG_path, |p| p.path = 3),
         dense("path-minus-1", BAD_ENUM + CS_ARG_path, |p| p.path = -1),
         dense("path-34", BAD_ENUM + CS_ARG_path, |p| p.path = 34),
         dense("top-k-33", BAD_SIZE + CS_ARG_top_k, |p| p.top_k = 33),
         dense("top-k-minus-1", BAD_SIZE + CS_ARG_top_k, |p| p.top_k = -1),
-        dense("questions-minus-1", BAD_SIZE + CS_ARG_questions, |p| p.questions = -1),
-        dense("questions-too-many", BAD_SIZE + CS_ARG_questions, |p| p.questions = TOO_LARGE),
+        dense("questions-minus-1", BAD_SIZE + CS_ARG_questions, |p| {
+            p.questions = -1
+        }),
+        dense("questions-too-many", BAD_SIZE + CS_ARG_questions, |p| {
+            p.questions = TOO_LARGE
+        }),
         dense("no-candidates", BAD_SIZE + CS_ARG_max_k, |p| p.max_k = 0),
         dense("max-k-minus-1", BAD_SIZE + CS_ARG_max_k, |p| p.max_k = -1),
-        dense("max-k-too-large", BAD_SIZE + CS_ARG_max_k, |p| p.max_k = TOO_LARGE),
-        shared("shared-max-k-minus-1", BAD_SIZE + CS_ARG_max_k, |p| p.max_k = -1),
-        ragged("ragged-max-k-minus-1", BAD_SIZE + CS_ARG_max_k, |p| p.max_k = -1),
+        dense("max-k-too-large", BAD_SIZE + CS_ARG_max_k, |p| {
+            p.max_k = TOO_LARGE
+        }),
+        shared("shared-max-k-minus-1", BAD_SIZE + CS_ARG_max_k, |p| {
+            p.max_k = -1
+        }),
+        ragged("ragged-max-k-minus-1", BAD_SIZE + CS_ARG_max_k, |p| {
+            p.max_k = -1
+        }),
         ragged("sum-k-minus-1", BAD_SIZE + CS_ARG_sum_k, |p| p.sum_k = -1),
-        ragged("sum-k-too-large", BAD_SIZE + CS_ARG_sum_k, |p| p.sum_k = TOO_LARGE),
-        indexed("table-rows-minus-1", BAD_SIZE + CS_ARG_table_rows, |p| p.table_rows = -1),
-        indexed("table-too-long", BAD_SIZE + CS_ARG_table_rows, |p| p.table_rows = TOO_LARGE),
+        ragged("sum-k-too-large", BAD_SIZE + CS_ARG_sum_k, |p| {
+            p.sum_k = TOO_LARGE
+        }),
+        indexed("table-rows-minus-1", BAD_SIZE + CS_ARG_table_rows, |p| {
+            p.table_rows = -1
+        }),
+        indexed("table-too-long", BAD_SIZE + CS_ARG_table_rows, |p| {
+            p.table_rows = TOO_LARGE
+        }),
         dense("dim-0", BAD_SIZE + CS_ARG_dim, |p| p.dim = 0),
         dense("dim-minus-1", BAD_SIZE + CS_ARG_dim, |p| p.dim = -1),
-        dense("dim-too-large", BAD_SIZE + CS_ARG_dim, |p| p.dim = TOO_LARGE),
-        dense("query-stride-7", BAD_STRIDE + CS_ARG_query_stride, |p| p.query_stride = 7),
-        dense("query-stride-minus-8", BAD_STRIDE + CS_ARG_query_stride, |p| p.query_stride = -8),
-        dense("query-stride-absurd", BAD_STRIDE + CS_ARG_query_stride, |p| {
-            p.query_stride = ABSURD;
+        dense("dim-too-large", BAD_SIZE + CS_ARG_dim, |p| {
+            p.dim = TOO_LARGE
         }),
-        dense("candidate-stride-7", BAD_STRIDE + CS_ARG_candidate_stride, |p| {
-            p.candidate_stride = 7;
+        dense("query-stride-7", BAD_STRIDE + CS_ARG_query_stride, |p| {
+            p.query_stride = 7
         }),
-        dense("candidate-stride-minus-8", BAD_STRIDE + CS_ARG_candidate_stride, |p| {
-            p.candidate_stride = -8;
-        }),
-        ragged("candidate-stride-absurd", BAD_STRIDE + CS_ARG_candidate_stride, |p| {
-            p.candidate_stride = ABSURD;
-        }),
-        dense("question-stride-1", BAD_STRIDE + CS_ARG_question_stride, |p| {
-            p.question_stride = 1;
-        }),
-        dense("question-stride-negative", BAD_STRIDE + CS_ARG_question_stride, |p| {
-            p.question_stride = -48;
-        }),
-        dense("question-stride-absurd", BAD_STRIDE + CS_ARG_question_stride, |p| {
-            p.question_stride = ABSURD;
-        }),
+        dense(
+            "query-stride-minus-8",
+            BAD_STRIDE + CS_ARG_query_stride,
+            |p| p.query_stride = -8,
+        ),
+        dense(
+            "query-stride-absurd",
+            BAD_STRIDE + CS_ARG_query_stride,
+            |p| {
+                p.query_stride = ABSURD;
+            },
+        ),
+        dense(
+            "candidate-stride-7",
+            BAD_STRIDE + CS_ARG_candidate_stride,
+            |p| {
+                p.candidate_stride = 7;
+            },
+        ),
+        dense(
+            "candidate-stride-minus-8",
+            BAD_STRIDE + CS_ARG_candidate_stride,
+            |p| {
+                p.candidate_stride = -8;
+            },
+        ),
+        ragged(
+            "candidate-stride-absurd",
+            BAD_STRIDE + CS_ARG_candidate_stride,
+            |p| {
+                p.candidate_stride = ABSURD;
+            },
+        ),
+        dense(
+            "question-stride-1",
+            BAD_STRIDE + CS_ARG_question_stride,
+            |p| {
+                p.question_stride = 1;
+            },
+        ),
+        dense(
+            "question-stride-negative",
+            BAD_STRIDE + CS_ARG_question_stride,
+            |p| {
+                p.question_stride = -48;
+            },
+        ),
+        dense(
+            "question-stride-absurd",
+            BAD_STRIDE + CS_ARG_question_stride,
+            |p| {
+                p.question_stride = ABSURD;
+            },
+        ),
     ]
 }
 
 fn scalars() -> Vec<Case> {
     let values: [(&str, Alter, Alter); 6] = [
         ("nan", |p| p.scale = f32::NAN, |p| p.temperature = f32::NAN),
-        ("infinite", |p| p.scale = f32::INFINITY, |p| p.temperature = f32::INFINITY),
+        (
+            "infinite",
+            |p| p.scale = f32::INFINITY,
+            |p| p.temperature = f32::INFINITY,
+        ),
         ("zero", |p| p.scale = 0.0, |p| p.temperature = 0.0),
         ("minus-zero", |p| p.scale = -0.0, |p| p.temperature = -0.0),
         ("negative", |p| p.scale = -1.0, |p| p.temperature = -1.0),
@@ -153,7 +225,11 @@ fn scalars() -> Vec<Case> {
         let id = format!("refuses-scale-{name}");
         cases.push(refused(plain(id), BAD_VALUE + CS_ARG_scale, scale));
         let id = format!("refuses-temperature-{name}");
-        cases.push(refused(plain(id), BAD_VALUE + CS_ARG_temperature, temperature));
+        cases.push(refused(
+            plain(id),
+            BAD_VALUE + CS_ARG_temperature,
+            temperature,
+        ));
     }
     let eps: [(&str, Alter); 4] = [
         ("nan", |p| p.eps = f32::NAN),
@@ -177,10 +253,18 @@ fn pointers() -> Vec<Case> {
         pointer.wrapping_byte_add(1)
     }
     let mut cases = vec![
-        dense("null-queries", NULL_POINTER + CS_ARG_queries, |p| p.queries = null()),
-        dense("null-candidates", NULL_POINTER + CS_ARG_candidates, |p| p.candidates = null()),
-        ragged("null-offsets", NULL_POINTER + CS_ARG_offsets, |p| p.offsets = null()),
-        indexed("null-indices", NULL_POINTER + CS_ARG_indices, |p| p.indices = null()),
+        dense("null-queries", NULL_POINTER + CS_ARG_queries, |p| {
+            p.queries = null()
+        }),
+        dense("null-candidates", NULL_POINTER + CS_ARG_candidates, |p| {
+            p.candidates = null()
+        }),
+        ragged("null-offsets", NULL_POINTER + CS_ARG_offsets, |p| {
+            p.offsets = null()
+        }),
+        indexed("null-indices", NULL_POINTER + CS_ARG_indices, |p| {
+            p.indices = null()
+        }),
         dense("no-output", NULL_POINTER + CS_ARG_probabilities, |p| {
             p.probabilities = null_mut();
             p.logits = null_mut();
@@ -195,49 +279,81 @@ fn pointers() -> Vec<Case> {
     ];
     let misaligned: [(&str, u32, Alter); 18] = [
         ("queries", CS_ARG_queries, |p| p.queries = off(p.queries)),
-        ("candidates", CS_ARG_candidates, |p| p.candidates = off(p.candidates)),
+        ("candidates", CS_ARG_candidates, |p| {
+            p.candidates = off(p.candidates)
+        }),
         ("offsets", CS_ARG_offsets, |p| p.offsets = off(p.offsets)),
         ("indices", CS_ARG_indices, |p| p.indices = off(p.indices)),
         ("bias", CS_ARG_bias, |p| p.bias = off(p.bias)),
         ("scales", CS_ARG_scales, |p| p.scales = off(p.scales)),
-        ("temperatures", CS_ARG_temperatures, |p| p.temperatures = off(p.temperatures)),
+        ("temperatures", CS_ARG_temperatures, |p| {
+            p.temperatures = off(p.temperatures)
+        }),
         ("query-inverse-norms", CS_ARG_query_inverse_norms, |p| {
             p.query_inverse_norms = off(p.query_inverse_norms);
         }),
-        ("candidate-inverse-norms", CS_ARG_candidate_inverse_norms, |p| {
-            p.candidate_inverse_norms = off(p.candidate_inverse_norms);
+        (
+            "candidate-inverse-norms",
+            CS_ARG_candidate_inverse_norms,
+            |p| {
+                p.candidate_inverse_norms = off(p.candidate_inverse_norms);
+            },
+        ),
+        ("probabilities", CS_ARG_probabilities, |p| {
+            p.probabilities = off_mut(p.probabilities)
         }),
-        ("probabilities", CS_ARG_probabilities, |p| p.probabilities = off_mut(p.probabilities)),
         ("logits", CS_ARG_logits, |p| p.logits = off_mut(p.logits)),
         ("log-probabilities", CS_ARG_log_probabilities, |p| {
             p.log_probabilities = off_mut(p.log_probabilities);
         }),
-        ("log-sum-exp", CS_ARG_log_sum_exp, |p| p.log_sum_exp = off_mut(p.log_sum_exp)),
+        ("log-sum-exp", CS_ARG_log_sum_exp, |p| {
+            p.log_sum_exp = off_mut(p.log_sum_exp)
+        }),
         ("argmax", CS_ARG_argmax, |p| p.argmax = off_mut(p.argmax)),
-        ("top-values", CS_ARG_top_values, |p| p.top_values = off_mut(p.top_values)),
-        ("top-indices", CS_ARG_top_indices, |p| p.top_indices = off_mut(p.top_indices)),
+        ("top-values", CS_ARG_top_values, |p| {
+            p.top_values = off_mut(p.top_values)
+        }),
+        ("top-indices", CS_ARG_top_indices, |p| {
+            p.top_indices = off_mut(p.top_indices)
+        }),
         ("expected-index", CS_ARG_expected_index, |p| {
             p.expected_index = off_mut(p.expected_index);
         }),
         ("status", CS_ARG_status, |p| p.status = off_mut(p.status)),
     ];
     for (name, argument, alter) in misaligned {
-        cases.push(indexed(&format!("misaligned-{name}"), MISALIGNED + argument, alter));
+        cases.push(indexed(
+            &format!("misaligned-{name}"),
+            MISALIGNED + argument,
+            alter,
+        ));
     }
-    cases.push(dense("misaligned-workspace", MISALIGNED + CS_ARG_workspace, |p| {
-        p.workspace = p.workspace.wrapping_byte_add(8);
-        p.workspace_bytes -= 16;
-    }));
+    cases.push(dense(
+        "misaligned-workspace",
+        MISALIGNED + CS_ARG_workspace,
+        |p| {
+            p.workspace = p.workspace.wrapping_byte_add(8);
+            p.workspace_bytes -= 16;
+        },
+    ));
     for (dtype, name) in [(Dtype::Bf16, "bf16"), (Dtype::F16, "f16")] {
         let spec = |argument: &str| {
-            legal(format!("refuses-misaligned-{name}-{argument}"), Arrange::Dense).dtype(dtype)
+            legal(
+                format!("refuses-misaligned-{name}-{argument}"),
+                Arrange::Dense,
+            )
+            .dtype(dtype)
         };
         cases.push(refused(spec("queries"), MISALIGNED + CS_ARG_queries, |p| {
             p.queries = off(p.queries);
         }));
-        cases.push(refused(spec("candidates"), MISALIGNED + CS_ARG_candidates, |p| {
-            p.candidates = off(p.candidates);
-        }));
+        cases.push(refused(
+            spec("candidates"),
+            MISALIGNED + CS_ARG_candidates,
+            |p| {
+                p.candidates = off(p.candidates);
+            },
+        ));
     }
     cases.push(Case::exact("refuses-null-params", "cs_score", |_| {
         let probabilities = Buffer::output_unwritten::<f32>("probabilities", 4);
@@ -261,33 +377,62 @@ fn overlaps() -> Vec<Case> {
             p.probabilities = p.candidates.cast_mut().cast();
         }),
         // One element: the last of the candidates, the first of the output.
-        ("probabilities-on-the-last-candidate", CS_ARG_probabilities, |p| {
-            let last = p.table_rows * p.dim - 1;
-            p.probabilities =
-                p.candidates.cast_mut().cast::<f32>().wrapping_add(last as usize);
+        (
+            "probabilities-on-the-last-candidate",
+            CS_ARG_probabilities,
+            |p| {
+                let last = p.table_rows * p.dim - 1;
+                p.probabilities = p
+                    .candidates
+                    .cast_mut()
+                    .cast::<f32>()
+                    .wrapping_add(last as usize);
+            },
+        ),
+        ("probabilities-on-bias", CS_ARG_probabilities, |p| {
+            p.probabilities = p.bias.cast_mut()
         }),
-        ("probabilities-on-bias", CS_ARG_probabilities, |p| p.probabilities = p.bias.cast_mut()),
-        ("logits-on-offsets", CS_ARG_logits, |p| p.logits = p.offsets.cast_mut().cast()),
-        ("logits-on-indices", CS_ARG_logits, |p| p.logits = p.indices.cast_mut().cast()),
-        ("logits-on-probabilities", CS_ARG_logits, |p| p.logits = p.probabilities),
+        ("logits-on-offsets", CS_ARG_logits, |p| {
+            p.logits = p.offsets.cast_mut().cast()
+        }),
+        ("logits-on-indices", CS_ARG_logits, |p| {
+            p.logits = p.indices.cast_mut().cast()
+        }),
+        ("logits-on-probabilities", CS_ARG_logits, |p| {
+            p.logits = p.probabilities
+        }),
         ("logits-on-the-last-probability", CS_ARG_logits, |p| {
             p.logits = p.probabilities.wrapping_add(p.sum_k as usize - 1);
         }),
-        ("log-probabilities-on-logits", CS_ARG_log_probabilities, |p| {
-            p.log_probabilities = p.logits;
+        (
+            "log-probabilities-on-logits",
+            CS_ARG_log_probabilities,
+            |p| {
+                p.log_probabilities = p.logits;
+            },
+        ),
+        ("log-sum-exp-on-scales", CS_ARG_log_sum_exp, |p| {
+            p.log_sum_exp = p.scales.cast_mut()
         }),
-        ("log-sum-exp-on-scales", CS_ARG_log_sum_exp, |p| p.log_sum_exp = p.scales.cast_mut()),
-        ("argmax-on-log-sum-exp", CS_ARG_argmax, |p| p.argmax = p.log_sum_exp.cast()),
+        ("argmax-on-log-sum-exp", CS_ARG_argmax, |p| {
+            p.argmax = p.log_sum_exp.cast()
+        }),
         ("top-values-on-candidate-norms", CS_ARG_top_values, |p| {
             p.top_values = p.candidate_inverse_norms.cast_mut();
         }),
         ("top-indices-on-top-values", CS_ARG_top_indices, |p| {
             p.top_indices = p.top_values.wrapping_add(3).cast();
         }),
-        ("expected-index-on-query-norms", CS_ARG_expected_index, |p| {
-            p.expected_index = p.query_inverse_norms.cast_mut();
+        (
+            "expected-index-on-query-norms",
+            CS_ARG_expected_index,
+            |p| {
+                p.expected_index = p.query_inverse_norms.cast_mut();
+            },
+        ),
+        ("status-on-argmax", CS_ARG_status, |p| {
+            p.status = p.argmax.cast()
         }),
-        ("status-on-argmax", CS_ARG_status, |p| p.status = p.argmax.cast()),
     ];
     let mut cases: Vec<Case> = overlapping
         .into_iter()
@@ -324,7 +469,9 @@ fn adjacent() -> Case {
 
 fn workspaces() -> Vec<Case> {
     let spec = |name: &str, k: usize| {
-        Spec::new(format!("refuses-{name}"), [1, k, DIM]).cosine().with(WORKSPACE)
+        Spec::new(format!("refuses-{name}"), [1, k, DIM])
+            .cosine()
+            .with(WORKSPACE)
     };
     let none: Alter = |p| {
         p.workspace = null_mut();
@@ -333,14 +480,24 @@ fn workspaces() -> Vec<Case> {
     let on = |case: Case, path: Path| case.on_paths(&[path]);
     let unsupported = UNSUPPORTED + CS_ARG_path;
     let mut cases = vec![
-        refused(spec("4097-candidates-without-workspace", 4097), BAD_WORKSPACE + CS_ARG_workspace, none),
+        refused(
+            spec("4097-candidates-without-workspace", 4097),
+            BAD_WORKSPACE + CS_ARG_workspace,
+            none,
+        ),
         refused(
             spec("4097-candidates-with-an-empty-workspace", 4097),
             BAD_WORKSPACE + CS_ARG_workspace_bytes,
             |p| p.workspace_bytes = 0,
         ),
-        on(refused(spec("spread-without-workspace", 64), unsupported, none), SPREAD),
-        on(refused(spec("two-nodes-without-workspace", 64), unsupported, none), TWO_NODES),
+        on(
+            refused(spec("spread-without-workspace", 64), unsupported, none),
+            SPREAD,
+        ),
+        on(
+            refused(spec("two-nodes-without-workspace", 64), unsupported, none),
+            TWO_NODES,
+        ),
     ];
     // Beyond one node, the paths of one node are refused.
     for path in [BLOCK, CLUSTER_2, CLUSTER_4, CLUSTER_8, CLUSTER_16, SPREAD] {
@@ -348,8 +505,13 @@ fn workspaces() -> Vec<Case> {
         cases.push(on(refused(spec(&name, 4097), unsupported, |_| {}), path));
     }
     // What the library asks for is enough, and a byte less is not.
-    for (k, path) in [(64, SPREAD), (4096, SPREAD), (64, TWO_NODES), (5000, TWO_NODES), (5000, Path::AUTOMATIC)]
-    {
+    for (k, path) in [
+        (64, SPREAD),
+        (4096, SPREAD),
+        (64, TWO_NODES),
+        (5000, TWO_NODES),
+        (5000, Path::AUTOMATIC),
+    ] {
         for enough in [true, false] {
             let said = if enough { "as-asked" } else { "a-byte-short" };
             let id = format!("workspace-{said}-{k}-{}", path.name);
@@ -365,7 +527,10 @@ fn asked(spec: Spec, enough: bool, path: Path) -> Case {
     Case::exact(spec.id.clone(), "cs_score", move |variation| {
         let (mut buffers, sets) = split(spec.bound_buffers(variation));
         if !enough {
-            for buffer in buffers.iter_mut().filter(|buffer| buffer.role == Role::Output) {
+            for buffer in buffers
+                .iter_mut()
+                .filter(|buffer| buffer.role == Role::Output)
+            {
                 buffer.expected = Some(buffer.initial.clone());
                 buffer.untouched = vec![0..buffer.count()];
             }

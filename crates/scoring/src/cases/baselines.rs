@@ -55,8 +55,17 @@ fn case(spec: Spec, baseline: Baseline) -> Case {
                     // SAFETY: the runner passes live buffers of these sizes.
                     Ok(unsafe {
                         score(
-                            queries, candidates, p, q, k, d, scale, temperature, normalize,
-                            threads, stream,
+                            queries,
+                            candidates,
+                            p,
+                            q,
+                            k,
+                            d,
+                            scale,
+                            temperature,
+                            normalize,
+                            threads,
+                            stream,
                         )
                     })
                 }
@@ -69,8 +78,18 @@ fn case(spec: Spec, baseline: Baseline) -> Case {
                     // SAFETY: as above.
                     Ok(unsafe {
                         score(
-                            queries, candidates, p, q, k, d, scale, temperature, normalize,
-                            workspace, workspace_bytes, stream,
+                            queries,
+                            candidates,
+                            p,
+                            q,
+                            k,
+                            d,
+                            scale,
+                            temperature,
+                            normalize,
+                            workspace,
+                            workspace_bytes,
+                            stream,
                         )
                     })
                 }
@@ -83,13 +102,19 @@ fn case(spec: Spec, baseline: Baseline) -> Case {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let baselines =
-        [Baseline::OneBlock { threads: 256 }, Baseline::OneBlock { threads: 1024 }, Baseline::Unfused];
+    let baselines = [
+        Baseline::OneBlock { threads: 256 },
+        Baseline::OneBlock { threads: 1024 },
+        Baseline::Unfused,
+    ];
     let mut cases = Vec::new();
     for baseline in baselines {
         for [q, k, d] in [[1, 5, 512], [3, 64, 100], [8, 255, 256], [2, 1000, 33]] {
             let name = |kind: &str| format!("{kind}-{q}x{k}x{d}");
-            cases.push(case(Spec::new(name("cosine"), [q, k, d]).cosine(), baseline));
+            cases.push(case(
+                Spec::new(name("cosine"), [q, k, d]).cosine(),
+                baseline,
+            ));
             cases.push(case(Spec::new(name("dot"), [q, k, d]), baseline));
         }
     }

@@ -17,7 +17,10 @@ fn ragged(name: &str, counts: [usize; 3], offsets: [i32; 4]) -> [Spec; 2] {
     };
     [
         spec(format!("offsets-{name}"), Arrange::Ragged(counts.to_vec())),
-        spec(format!("offsets-{name}-indexed"), Arrange::RaggedIndexed(counts.to_vec())),
+        spec(
+            format!("offsets-{name}-indexed"),
+            Arrange::RaggedIndexed(counts.to_vec()),
+        ),
     ]
 }
 
@@ -28,7 +31,11 @@ pub(super) fn cases() -> Vec<Case> {
     specs.extend(ragged("begin-below-0", [5, 4, 4], [-2, 5, 9, 13]));
     specs.extend(ragged("begin-far-below-0", [5, 4, 4], [i32::MIN, 5, 9, 13]));
     specs.extend(ragged("end-beyond-sum-k", [5, 4, 4], [0, 5, 9, 14]));
-    specs.extend(ragged("end-far-beyond-sum-k", [5, 4, 4], [0, 5, 9, i32::MAX]));
+    specs.extend(ragged(
+        "end-far-beyond-sum-k",
+        [5, 4, 4],
+        [0, 5, 9, i32::MAX],
+    ));
     specs.extend(ragged("pass-max-k", [6, 4, 3], [0, 3, 13, 13]));
     specs.extend(ragged("end-below-0", [5, 4, 4], [0, 5, 13, i32::MIN]));
     // Good ones leave a clean word clean.
@@ -65,7 +72,11 @@ pub(super) fn cases() -> Vec<Case> {
     }));
 
     let per_question = |name: String, flag| {
-        Spec::new(name, [3, K, 20]).cosine().every_output().with(flag).sanitize()
+        Spec::new(name, [3, K, 20])
+            .cosine()
+            .every_output()
+            .with(flag)
+            .sanitize()
     };
     for (name, value) in [
         ("nan", f32::NAN),
@@ -88,13 +99,19 @@ pub(super) fn cases() -> Vec<Case> {
         );
     }
     specs.push(
-        per_question("temperature-of-a-question-smallest-legal".into(), TEMPERATURES)
-            .scaled(1e-30, 1.0)
-            .edit(|data| data.temperatures[1] = f32::from_bits(1 << 22)),
+        per_question(
+            "temperature-of-a-question-smallest-legal".into(),
+            TEMPERATURES,
+        )
+        .scaled(1e-30, 1.0)
+        .edit(|data| data.temperatures[1] = f32::from_bits(1 << 22)),
     );
     specs.push(
-        per_question("temperature-of-the-last-question-bad".into(), TEMPERATURES | MASK)
-            .edit(|data| data.temperatures[2] = -3.0),
+        per_question(
+            "temperature-of-the-last-question-bad".into(),
+            TEMPERATURES | MASK,
+        )
+        .edit(|data| data.temperatures[2] = -3.0),
     );
     // No status word to write to.
     specs.push(

@@ -3,8 +3,11 @@
 use super::spec::*;
 use parity::Case;
 
-const DTYPES: [(Dtype, &str); 3] =
-    [(Dtype::F32, "f32"), (Dtype::Bf16, "bf16"), (Dtype::F16, "f16")];
+const DTYPES: [(Dtype, &str); 3] = [
+    (Dtype::F32, "f32"),
+    (Dtype::Bf16, "bf16"),
+    (Dtype::F16, "f16"),
+];
 
 fn arrangements() -> [(Arrange, &'static str); 5] {
     let counts = || vec![31, 1, 0, 37, 12];
@@ -49,7 +52,14 @@ pub(super) fn cases() -> Vec<Case> {
         specs.push(spec("scales", SCALES));
         specs.push(spec("temperatures", TEMPERATURES));
         // The gaps hold NaN. Odd gaps move every row to another alignment.
-        for gaps in [[1, 0, 0], [0, 1, 0], [0, 0, 1], [3, 5, 7], [4, 4, 8], [0, 2, 0]] {
+        for gaps in [
+            [1, 0, 0],
+            [0, 1, 0],
+            [0, 0, 1],
+            [3, 5, 7],
+            [4, 4, 8],
+            [0, 2, 0],
+        ] {
             let [q, c, b] = gaps;
             let dtype = DTYPES[(q + c + b) % 3].0;
             specs.push(
@@ -88,7 +98,11 @@ pub(super) fn cases() -> Vec<Case> {
         ragged("bound-0", 0, vec![0, 0]),
         ragged("bound-far-above-every-count", 4096, vec![3, 0, 70]),
         ragged("bound-beyond-one-node", 5000, vec![3, 0, 70]),
-        ragged("counts-around-tiles", 513, vec![255, 256, 257, 511, 512, 513, 1]),
+        ragged(
+            "counts-around-tiles",
+            513,
+            vec![255, 256, 257, 511, 512, 513, 1],
+        ),
         ragged("two-candidates-each", 2, vec![2; 100]),
         // Entries before the first and after the last question belong to nobody.
         ragged("entries-of-no-question", 9, vec![9, 9, 9]).edit(|data| {

@@ -34,16 +34,22 @@ pub(super) fn cases() -> Vec<Case> {
         ("subnormal-largest", 1e-43, 8e37),
         ("eps-sized", 1e-13, 1e-12),
     ] {
-        for (floor, eps) in [("", crate::DEFAULT_EPS), ("-no-floor", 0.0), ("-floor-1", 1.0)] {
-            specs.push(spec(format!("magnitude-{name}{floor}"), eps).edit(move |data| {
-                times(&mut data.queries, q);
-                times(&mut data.candidates, c);
-                // The query itself is among the candidates: their cosine is 1.
-                let query = data.query(0).to_vec();
-                for (x, y) in data.candidate(3).iter_mut().zip(query) {
-                    *x = y / q * c;
-                }
-            }));
+        for (floor, eps) in [
+            ("", crate::DEFAULT_EPS),
+            ("-no-floor", 0.0),
+            ("-floor-1", 1.0),
+        ] {
+            specs.push(
+                spec(format!("magnitude-{name}{floor}"), eps).edit(move |data| {
+                    times(&mut data.queries, q);
+                    times(&mut data.candidates, c);
+                    // The query itself is among the candidates: their cosine is 1.
+                    let query = data.query(0).to_vec();
+                    for (x, y) in data.candidate(3).iter_mut().zip(query) {
+                        *x = y / q * c;
+                    }
+                }),
+            );
         }
     }
     for (name, value) in [
@@ -56,18 +62,24 @@ pub(super) fn cases() -> Vec<Case> {
         ("below-edge", f32::from_bits(EDGE.to_bits() - 1)),
     ] {
         // Alone in its vector, and in every place.
-        specs.push(spec(format!("one-element-{name}"), 0.0).sanitize().edit(move |data| {
-            for row in 0..46 {
-                data.candidate(row).fill(0.0);
-                data.candidate(row)[row % 44] = value;
-            }
-        }));
-        specs.push(spec(format!("every-element-{name}"), 0.0).edit(move |data| {
-            data.queries.fill(value);
-            data.candidates.fill(-value);
-            data.candidate(1).fill(value);
-            data.candidate(2)[40] = value;
-        }));
+        specs.push(
+            spec(format!("one-element-{name}"), 0.0)
+                .sanitize()
+                .edit(move |data| {
+                    for row in 0..46 {
+                        data.candidate(row).fill(0.0);
+                        data.candidate(row)[row % 44] = value;
+                    }
+                }),
+        );
+        specs.push(
+            spec(format!("every-element-{name}"), 0.0).edit(move |data| {
+                data.queries.fill(value);
+                data.candidates.fill(-value);
+                data.candidate(1).fill(value);
+                data.candidate(2)[40] = value;
+            }),
+        );
     }
     // Only one row of a question needs a rescue; the neighbours keep the plain path.
     for (name, value) in [("huge", 1e25), ("tiny", 1e-30), ("zero", 0.0)] {
@@ -85,28 +97,30 @@ pub(super) fn cases() -> Vec<Case> {
         }
     }));
     // A supplied inverse norm is used as it is, also where the other vector is rescued.
-    for (name, q, c) in [("query", 1e-25, 1.0), ("candidate", 1.0, 1e25), ("both", 1e25, 1e-25)] {
+    for (name, q, c) in [
+        ("query", 1e-25, 1.0),
+        ("candidate", 1.0, 1e25),
+        ("both", 1e25, 1e-25),
+    ] {
         for (norms, flag) in [
             ("query", QUERY_INVERSE_NORMS),
             ("candidate", CANDIDATE_INVERSE_NORMS),
             ("both", QUERY_INVERSE_NORMS | CANDIDATE_INVERSE_NORMS),
         ] {
             specs.push(
-                spec(format!("rescued-{name}-supplied-{norms}"), 1e-12).with(flag).edit(
-                    move |data| {
+                spec(format!("rescued-{name}-supplied-{norms}"), 1e-12)
+                    .with(flag)
+                    .edit(move |data| {
                         times(&mut data.queries, q);
                         times(&mut data.candidates, c);
                         data.query_inverse_norms.fill(1.0 / (q * 6.5));
                         data.candidate_inverse_norms.fill(1.0 / (c * 6.5));
-                    },
-                ),
+                    }),
             );
         }
     }
     for (floor, eps) in [("", crate::DEFAULT_EPS), ("-no-floor", 0.0)] {
-        specs.push(
-            spec(format!("zero-query{floor}"), eps).edit(|data| data.query(0).fill(0.0)),
-        );
+        specs.push(spec(format!("zero-query{floor}"), eps).edit(|data| data.query(0).fill(0.0)));
         specs.push(
             spec(format!("zero-candidate{floor}"), eps).edit(|data| data.candidate(4).fill(-0.0)),
         );
@@ -131,7 +145,12 @@ pub(super) fn cases() -> Vec<Case> {
             }),
     );
     // A norm of 8e-10 is above the floor of 1e-12 and below one of 1e-8.
-    for (name, eps) in [("1e-12", 1e-12), ("1e-8", 1e-8), ("1e30", 1e30), ("largest", f32::MAX)] {
+    for (name, eps) in [
+        ("1e-12", 1e-12),
+        ("1e-8", 1e-8),
+        ("1e30", 1e30),
+        ("largest", f32::MAX),
+    ] {
         specs.push(
             spec(format!("small-norm-floor-{name}"), eps)
                 .edit(|data| times(&mut data.candidates, 1.2e-10)),
@@ -151,19 +170,25 @@ pub(super) fn cases() -> Vec<Case> {
     );
     for (dtype, name) in [(Dtype::Bf16, "bf16"), (Dtype::F16, "f16")] {
         specs.push(
-            spec(format!("subnormals-of-{name}"), 0.0).dtype(dtype).edit(move |data| {
-                let least = if dtype == Dtype::F16 { 1e-7 } else { 1e-39 };
-                times(&mut data.queries, least);
-                times(&mut data.candidates, least);
-            }),
+            spec(format!("subnormals-of-{name}"), 0.0)
+                .dtype(dtype)
+                .edit(move |data| {
+                    let least = if dtype == Dtype::F16 { 1e-7 } else { 1e-39 };
+                    times(&mut data.queries, least);
+                    times(&mut data.candidates, least);
+                }),
         );
     }
     // Largest dot products: the pair of greatest floats, widened before they are multiplied.
-    specs.push(Spec::new("largest-pair-dot", [1, 3, 2]).every_output().edit(|data| {
-        data.queries.fill(f32::MAX);
-        data.candidate(0).copy_from_slice(&[f32::MAX, -f32::MAX]);
-        data.candidate(1).fill(TINY);
-        data.candidate(2).copy_from_slice(&[1.0, -1.0]);
-    }));
+    specs.push(
+        Spec::new("largest-pair-dot", [1, 3, 2])
+            .every_output()
+            .edit(|data| {
+                data.queries.fill(f32::MAX);
+                data.candidate(0).copy_from_slice(&[f32::MAX, -f32::MAX]);
+                data.candidate(1).fill(TINY);
+                data.candidate(2).copy_from_slice(&[1.0, -1.0]);
+            }),
+    );
     specs.into_iter().map(Spec::case).collect()
 }

@@ -19,7 +19,12 @@ fn both(name: &str, edit: impl Fn(&mut Data) + Send + Sync + Clone + 'static) ->
         spec(format!("{name}-dot")).edit(edit.clone()),
         spec(format!("{name}-cosine")).cosine().edit(edit.clone()),
     ];
-    specs.push(spec(format!("{name}-cosine-bf16")).cosine().dtype(Dtype::Bf16).edit(edit.clone()));
+    specs.push(
+        spec(format!("{name}-cosine-bf16"))
+            .cosine()
+            .dtype(Dtype::Bf16)
+            .edit(edit.clone()),
+    );
     specs.push(spec(format!("{name}-dot-f16")).dtype(Dtype::F16).edit(edit));
     specs
 }
@@ -29,10 +34,16 @@ pub(super) fn cases() -> Vec<Case> {
     const INF: f32 = f32::INFINITY;
     let mut specs = Vec::new();
     specs.extend(both("nan-in-a-query", |data| data.query(1)[17] = NAN));
-    specs.extend(both("nan-in-a-candidate", |data| data.candidate(HOSTILE)[0] = NAN));
-    specs.extend(both("nan-in-the-last-element", |data| data.candidate(HOSTILE)[39] = NAN));
+    specs.extend(both("nan-in-a-candidate", |data| {
+        data.candidate(HOSTILE)[0] = NAN
+    }));
+    specs.extend(both("nan-in-the-last-element", |data| {
+        data.candidate(HOSTILE)[39] = NAN
+    }));
     specs.extend(both("infinity-in-a-query", |data| data.query(1)[3] = INF));
-    specs.extend(both("infinity-in-a-candidate", |data| data.candidate(HOSTILE)[5] = INF));
+    specs.extend(both("infinity-in-a-candidate", |data| {
+        data.candidate(HOSTILE)[5] = INF
+    }));
     specs.extend(both("minus-infinity-in-a-candidate", |data| {
         data.candidate(HOSTILE)[5] = -INF;
     }));
@@ -79,33 +90,46 @@ pub(super) fn cases() -> Vec<Case> {
         data.bias[K..2 * K].fill(-INF);
         data.bias[HOSTILE] = NAN;
     }));
-    specs.push(spec("everything-masked").cosine().with(MASK).sanitize().edit(|data| {
-        data.mask[K..2 * K].fill(0);
-    }));
     specs.push(
-        spec("everything-masked-and-nan").cosine().with(MASK).edit(|data| {
-            data.mask[K..2 * K].fill(0);
-            data.candidates[K * 40..2 * K * 40].fill(NAN);
-        }),
+        spec("everything-masked")
+            .cosine()
+            .with(MASK)
+            .sanitize()
+            .edit(|data| {
+                data.mask[K..2 * K].fill(0);
+            }),
+    );
+    specs.push(
+        spec("everything-masked-and-nan")
+            .cosine()
+            .with(MASK)
+            .edit(|data| {
+                data.mask[K..2 * K].fill(0);
+                data.candidates[K * 40..2 * K * 40].fill(NAN);
+            }),
     );
     specs.push(spec("one-unmasked").cosine().with(MASK).edit(|data| {
         data.mask[K..2 * K].fill(0);
         data.mask[HOSTILE] = 128;
     }));
-    specs.push(spec("nan-query-with-everything-masked").with(MASK).edit(|data| {
-        data.mask[K..2 * K].fill(0);
-        data.query(1).fill(NAN);
-    }));
+    specs.push(
+        spec("nan-query-with-everything-masked")
+            .with(MASK)
+            .edit(|data| {
+                data.mask[K..2 * K].fill(0);
+                data.query(1).fill(NAN);
+            }),
+    );
     // Two candidates, one hostile: a maximum that drops NaN would answer [1, 0].
     for (name, value) in [("nan", NAN), ("infinity", INF)] {
         for (place, at) in [("first", 0), ("second", 1)] {
             specs.push(
-                Spec::new(format!("{name}-{place}-of-two"), [1, 2, 4]).every_output().edit(
-                    move |data| {
+                Spec::new(format!("{name}-{place}-of-two"), [1, 2, 4])
+                    .every_output()
+                    .edit(move |data| {
                         data.query(0).fill(1.0);
                         data.candidate(at).fill(value);
-                    },
-                ),
+                    }),
             );
         }
     }
@@ -132,7 +156,12 @@ pub(super) fn cases() -> Vec<Case> {
                 .edit(|data| data.bias.fill(-INF)),
         );
     }
-    for (name, value) in [("nan", NAN), ("infinity", INF), ("zero", 0.0), ("minus-one", -1.0)] {
+    for (name, value) in [
+        ("nan", NAN),
+        ("infinity", INF),
+        ("zero", 0.0),
+        ("minus-one", -1.0),
+    ] {
         specs.push(
             spec(format!("inverse-norm-of-{name}-for-a-candidate"))
                 .cosine()

@@ -21,21 +21,29 @@ fn floats(name: &str) -> Vec<f32> {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let offsets: Vec<i32> = words("offsets").into_iter().map(i32::from_le_bytes).collect();
-    let counts: Vec<usize> = offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize).collect();
+    let offsets: Vec<i32> = words("offsets")
+        .into_iter()
+        .map(i32::from_le_bytes)
+        .collect();
+    let counts: Vec<usize> = offsets
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]) as usize)
+        .collect();
     let longest = counts.iter().copied().max().unwrap_or(0);
     let (questions, candidates) = (floats("questions"), floats("candidates"));
     let embeddings = move |spec: Spec| {
         let (questions, candidates) = (questions.clone(), candidates.clone());
-        spec.cosine().scaled(20.0, 1.0).every_output().edit(move |data| {
-            data.queries.copy_from_slice(&questions);
-            data.candidates.copy_from_slice(&candidates);
-        })
+        spec.cosine()
+            .scaled(20.0, 1.0)
+            .every_output()
+            .edit(move |data| {
+                data.queries.copy_from_slice(&questions);
+                data.candidates.copy_from_slice(&candidates);
+            })
     };
     let all = |name: &str| Spec::new(name, [8, 255, DIM]).arrange(Arrange::Shared);
-    let ragged = |name: &str| {
-        Spec::new(name, [8, longest, DIM]).arrange(Arrange::Ragged(counts.clone()))
-    };
+    let ragged =
+        |name: &str| Spec::new(name, [8, longest, DIM]).arrange(Arrange::Ragged(counts.clone()));
     [
         all("minilm-all-descriptions"),
         all("minilm-all-descriptions-bf16").dtype(Dtype::Bf16),

@@ -2,8 +2,8 @@
 //! and grids; extents beyond 32 bits.
 
 use super::spec::*;
-use crate::oracle::{self, Elements, Layout, Problem};
 use crate::Similarity;
+use crate::oracle::{self, Elements, Layout, Problem};
 use half::bf16;
 use parity::{Buffer, Case, Element, Instance, Path, Random, Tags, bytes_of};
 
@@ -23,7 +23,11 @@ pub(super) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
     for k in CANDIDATES {
         let dim = if k > 10_000 { 8 } else { 36 };
-        specs.push(Spec::new(format!("candidates-{k}"), [1, k, dim]).cosine().every_output());
+        specs.push(
+            Spec::new(format!("candidates-{k}"), [1, k, dim])
+                .cosine()
+                .every_output(),
+        );
         let many = if k > 10_000 { 1 } else { 3 };
         specs.push(
             Spec::new(format!("candidates-{k}-masked-bf16"), [many, k, dim])
@@ -59,7 +63,9 @@ pub(super) fn cases() -> Vec<Case> {
             .dtype(Dtype::Bf16),
     );
     specs.push(
-        Spec::new("shared-300x257x130", [300, 257, 130]).arrange(Arrange::Shared).cosine(),
+        Spec::new("shared-300x257x130", [300, 257, 130])
+            .arrange(Arrange::Shared)
+            .cosine(),
     );
     let mut cases: Vec<Case> = specs.into_iter().map(Spec::case).collect();
     cases.push(far("far-candidates", 1, [0, 1 << 31, 0]));
@@ -85,9 +91,13 @@ fn far(id: &'static str, questions: usize, strides: [usize; 3]) -> Case {
         let candidates: Vec<Vec<bf16>> = candidate_starts.iter().map(|_| row()).collect();
         let scores = oracle::score(&Problem {
             scale: 20.0,
-            layout: Layout::Dense { question_stride: K * DIM },
+            layout: Layout::Dense {
+                question_stride: K * DIM,
+            },
             ..Problem::packed(
-                Similarity::Cosine { eps: crate::DEFAULT_EPS },
+                Similarity::Cosine {
+                    eps: crate::DEFAULT_EPS,
+                },
                 Elements::Bf16(&queries.concat()),
                 Elements::Bf16(&candidates.concat()),
                 [questions, K, DIM],
@@ -101,7 +111,9 @@ fn far(id: &'static str, questions: usize, strides: [usize; 3]) -> Case {
         ];
         let path = variation.path;
         Instance::new(buffers, move |library, x, stream| {
-            let spec = Spec::new(id, [questions, K, DIM]).dtype(Dtype::Bf16).cosine();
+            let spec = Spec::new(id, [questions, K, DIM])
+                .dtype(Dtype::Bf16)
+                .cosine();
             let mut params = spec.params(path);
             params.query_stride = query_stride as i64;
             params.candidate_stride = candidate_stride as i64;
@@ -122,7 +134,12 @@ fn far(id: &'static str, questions: usize, strides: [usize; 3]) -> Case {
 /// An input that is zero but for some rows. Zeroed memory costs the host nothing until it is read.
 fn sparse(name: &'static str, starts: &[usize], rows: &[Vec<bf16>]) -> Buffer {
     let size = Element::Bf16.size();
-    let count = starts.iter().zip(rows).map(|(start, row)| start + row.len()).max().unwrap_or(0);
+    let count = starts
+        .iter()
+        .zip(rows)
+        .map(|(start, row)| start + row.len())
+        .max()
+        .unwrap_or(0);
     let mut buffer = Buffer::input::<bf16>(name, &[]);
     buffer.initial = vec![0; count * size];
     for (&start, row) in starts.iter().zip(rows) {

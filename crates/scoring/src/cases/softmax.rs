@@ -20,9 +20,15 @@ fn repeated(period: usize) -> impl Fn(&mut Data) {
 
 pub(super) fn cases() -> Vec<Case> {
     let mut specs = Vec::new();
-    specs.push(Spec::new("one-candidate-is-exactly-one", [3, 1, 50]).cosine().every_output());
     specs.push(
-        Spec::new("one-candidate-huge-logit", [2, 1, 50]).scaled(1e30, 1e-3).every_output(),
+        Spec::new("one-candidate-is-exactly-one", [3, 1, 50])
+            .cosine()
+            .every_output(),
+    );
+    specs.push(
+        Spec::new("one-candidate-huge-logit", [2, 1, 50])
+            .scaled(1e30, 1e-3)
+            .every_output(),
     );
     for k in [2, 3, 7, 31, 32, 33, 64, 255, 256, 257, 1000] {
         specs.push(
@@ -32,7 +38,14 @@ pub(super) fn cases() -> Vec<Case> {
                 .edit(repeated(1)),
         );
     }
-    for (k, period) in [(17, 5), (300, 7), (600, 256), (600, 300), (4096, 1000), (5000, 4999)] {
+    for (k, period) in [
+        (17, 5),
+        (300, 7),
+        (600, 256),
+        (600, 300),
+        (4096, 1000),
+        (5000, 4999),
+    ] {
         specs.push(
             Spec::new(format!("ties-{k}-every-{period}"), [1, k, 12])
                 .cosine()
@@ -41,8 +54,17 @@ pub(super) fn cases() -> Vec<Case> {
                 .edit(repeated(period)),
         );
     }
-    for (k, top) in [(1, 1), (5, 1), (5, 5), (5, 6), (10, 32), (32, 32), (33, 32), (257, 3), (1000, 32)]
-    {
+    for (k, top) in [
+        (1, 1),
+        (5, 1),
+        (5, 5),
+        (5, 6),
+        (10, 32),
+        (32, 32),
+        (33, 32),
+        (257, 3),
+        (1000, 32),
+    ] {
         specs.push(
             Spec::new(format!("top-{top}-of-{k}"), [3, k, 16])
                 .only(TOP | ARGMAX)
@@ -77,12 +99,18 @@ pub(super) fn cases() -> Vec<Case> {
         ("scale-before-temperature", 3.0, 7.0),
     ] {
         specs.push(
-            Spec::new(name, [3, 45, 32]).cosine().scaled(scale, temperature).every_output(),
+            Spec::new(name, [3, 45, 32])
+                .cosine()
+                .scaled(scale, temperature)
+                .every_output(),
         );
     }
     for k in [600, 4096, 5000] {
         let spec = |name: &str| {
-            Spec::new(format!("{name}-{k}"), [1, k, 12]).cosine().every_output().with(MASK)
+            Spec::new(format!("{name}-{k}"), [1, k, 12])
+                .cosine()
+                .every_output()
+                .with(MASK)
         };
         specs.push(spec("first-tile-masked").edit(|data| {
             data.mask.fill(1);
@@ -100,7 +128,9 @@ pub(super) fn cases() -> Vec<Case> {
         }));
         specs.push(spec("nothing-unmasked").edit(|data| data.mask.fill(0)));
         // Tile maxima up to 110 apart: terms vanish gradually through the subnormals.
-        let spread = Spec::new(format!("falling-tiles-{k}"), [1, k, 12]).cosine().every_output();
+        let spread = Spec::new(format!("falling-tiles-{k}"), [1, k, 12])
+            .cosine()
+            .every_output();
         specs.push(spread.clone().with(BIAS).edit(|data| {
             for (k, bias) in data.bias.iter_mut().enumerate() {
                 *bias = -((k / 256) as f32) * 17.3;

@@ -101,6 +101,8 @@ pub(super) struct Spec {
     edit: Option<Edit>,
 }
 
+/// Uniform values in (-sqrt(3), sqrt(3)) have variance 1.
+const ROOT_3: f32 = 1.732_050_8;
 /// Work up to which a case is run in the simulator, in multiplications.
 const SIMULATED: usize = 40_000;
 /// Work from which a case is large.
@@ -118,7 +120,7 @@ impl Spec {
             similarity: Similarity::Dot,
             arrange: Arrange::Dense,
             gaps: [0; 3],
-            // The scale of an attention score keeps logits of normal vectors near 1.
+            // The scale of an attention score keeps logits of such vectors near 1.
             scale: 1.0 / (dim as f32).sqrt(),
             temperature: 1.0,
             top_k: 0,
@@ -216,7 +218,8 @@ impl Spec {
 
     /// Entries of the per-candidate arrays.
     pub(super) fn positions(&self) -> usize {
-        self.counts().map_or(self.questions * self.max_k, |counts| counts.iter().sum())
+        self.counts()
+            .map_or(self.questions * self.max_k, |counts| counts.iter().sum())
     }
 
     /// Stored candidate rows. A table is larger than a question's list, so that lists differ.
@@ -247,7 +250,7 @@ impl Spec {
         }
     }
 
-    /// Normal vectors, with NaN in the gaps between rows.
+    /// Uniform vectors of unit variance, with NaN in the gaps between rows.
     pub(super) fn draw(&self, seed: u64) -> Data {
         let random = |name: &str| Random::named(seed, name);
         let positions = self.positions();
@@ -255,7 +258,7 @@ impl Spec {
         let mut queries = vec![f32::NAN; self.questions * self.query_stride()];
         let mut source = random("queries");
         for row in queries.chunks_mut(self.query_stride()) {
-            row[..self.dim].fill_with(|| source.normal());
+            row[..self.dim].fill_with(|| source.uniform(-ROOT_3, ROOT_3));
         }
         let mut candidates = vec![f32::NAN; self.candidate_elements()];
         let mut source = random("candidates");
@@ -263,10 +266,15 @@ impl Spec {
             Arrange::Dense => self.question_stride(),
             _ => self.candidate_elements(),
         };
-        let filled = block - if self.arrange == Arrange::Dense { self.gaps[2] } else { 0 };
+        let filled = block
+            - if self.arrange == Arrange::Dense {
+                self.gaps[2]
+            } else {
+                0
+            };
         for block in candidates.chunks_mut(block.max(1)) {
             for row in block[..filled].chunks_mut(self.candidate_stride()) {
-                row[..self.dim].fill_with(|| source.normal());
+                row[..self.dim].fill_with(|| source.uniform(-ROOT_3, ROOT_3));
             }
         }
         let mut offsets = vec![0];
@@ -274,11 +282,19 @@ impl Spec {
             offsets.push(offsets[offsets.len() - 1] + *count as i32);
         }
         let mut source = random("indices");
-        let indices = (0..positions).map(|_| source.below(rows.max(1)) as i32).collect();
+        let indices = (0..positions)
+            .map(|_| source.below(rows.max(1)) as i32)
+            .collect();
         let mut source = random("mask");
         // Any nonzero byte keeps.
         let mask = (0..positions)
-            .map(|_| if source.chance(0.3) { 0 } else { source.between(1, 255) as u8 })
+            .map(|_| {
+                if source.chance(0.3) {
+                    0
+                } else {
+                    source.between(1, 255) as u8
+                }
+            })
             .collect();
         let mut data = Data {
             queries,
@@ -316,13 +332,21 @@ impl Spec {
             query_stride: self.query_stride(),
             candidate_stride: self.candidate_stride(),
             layout: match self.arrange {
-                Arrange::Dense => Layout::Dense { question_stride: self.question_stride() },
+                Arrange::Dense => Layout::Dense {
+                    question_stride: self.question_stride(),
+                },
                 Arrange::Shared => Layout::Shared,
                 Arrange::Ragged(_) => Layout::Ragged { offsets, sum_k },
-                Arrange::Indexed => Layout::Indexed { indices, table_rows },
-                Arrange::RaggedIndexed(_) => {
-                    Layout::RaggedIndexed { indices, offsets, sum_k, table_rows }
-                }
+                Arrange::Indexed => Layout::Indexed {
+                    indices,
+                    table_rows,
+                },
+                Arrange::RaggedIndexed(_) => Layout::RaggedIndexed {
+                    indices,
+                    offsets,
+                    sum_k,
+                    table_rows,
+                },
             },
             similarity: self.similarity,
             scale: self.scale,
@@ -357,7 +381,11 @@ impl Spec {
         };
         // Packed strides are passed as 0 and as themselves, one half of the cases each.
         let stride = |gap: usize, stride: usize| {
-            if gap == 0 && self.questions % 2 == 1 { 0 } else { stride as i64 }
+            if gap == 0 && self.questions % 2 == 1 {
+                0
+            } else {
+                stride as i64
+            }
         };
         let dense = self.arrange == Arrange::Dense;
         ffi::cs_score_params {
@@ -369,12 +397,24 @@ impl Spec {
             top_k: self.top_k as i32,
             questions: self.questions as i64,
             max_k: self.max_k as i64,
-            sum_k: if self.counts().is_some() { self.positions() as i64 } else { 0 },
-            table_rows: if self.is_indexed() { self.rows() as i64 } else { 0 },
+            sum_k: if self.counts().is_some() {
+                self.positions() as i64
+            } else {
+                0
+            },
+            table_rows: if self.is_indexed() {
+                self.rows() as i64
+            } else {
+                0
+            },
             dim: self.dim as i64,
             query_stride: stride(self.gaps[0], self.query_stride()),
             candidate_stride: stride(self.gaps[1], self.candidate_stride()),
-            question_stride: if dense { stride(self.gaps[2], self.question_stride()) } else { 0 },
+            question_stride: if dense {
+                stride(self.gaps[2], self.question_stride())
+            } else {
+                0
+            },
             scale: self.scale,
             temperature: self.temperature,
             eps,
@@ -444,25 +484,47 @@ impl Spec {
     fn inputs(&self, data: &Data, rounded: &Rounded) -> Vec<Bound> {
         let mut bound = vec![
             Bound(rounded.queries.input("queries"), |p, x| p.queries = x),
-            Bound(rounded.candidates.input("candidates"), |p, x| p.candidates = x),
+            Bound(rounded.candidates.input("candidates"), |p, x| {
+                p.candidates = x
+            }),
         ];
         let mut add = |wanted: bool, buffer: Buffer, set: Set| {
             if wanted {
                 bound.push(Bound(buffer, set));
             }
         };
-        add(self.counts().is_some(), Buffer::input("offsets", &data.offsets), |p, x| {
-            p.offsets = x.cast();
+        add(
+            self.counts().is_some(),
+            Buffer::input("offsets", &data.offsets),
+            |p, x| {
+                p.offsets = x.cast();
+            },
+        );
+        add(
+            self.is_indexed(),
+            Buffer::input("indices", &data.indices),
+            |p, x| {
+                p.indices = x.cast();
+            },
+        );
+        add(self.has(MASK), Buffer::input("mask", &data.mask), |p, x| {
+            p.mask = x.cast()
         });
-        add(self.is_indexed(), Buffer::input("indices", &data.indices), |p, x| {
-            p.indices = x.cast();
+        add(self.has(BIAS), Buffer::input("bias", &data.bias), |p, x| {
+            p.bias = x.cast()
         });
-        add(self.has(MASK), Buffer::input("mask", &data.mask), |p, x| p.mask = x.cast());
-        add(self.has(BIAS), Buffer::input("bias", &data.bias), |p, x| p.bias = x.cast());
-        add(self.has(SCALES), Buffer::input("scales", &data.scales), |p, x| p.scales = x.cast());
-        add(self.has(TEMPERATURES), Buffer::input("temperatures", &data.temperatures), |p, x| {
-            p.temperatures = x.cast();
-        });
+        add(
+            self.has(SCALES),
+            Buffer::input("scales", &data.scales),
+            |p, x| p.scales = x.cast(),
+        );
+        add(
+            self.has(TEMPERATURES),
+            Buffer::input("temperatures", &data.temperatures),
+            |p, x| {
+                p.temperatures = x.cast();
+            },
+        );
         let norms = &data.query_inverse_norms;
         add(
             self.has(QUERY_INVERSE_NORMS),
@@ -489,37 +551,69 @@ impl Spec {
             let buffer = Buffer::output(name, values);
             unowned.iter().cloned().fold(buffer, Buffer::untouched)
         };
-        add(PROBABILITIES, per_candidate("probabilities", &scores.probabilities), |p, x| {
-            p.probabilities = x.cast();
+        add(
+            PROBABILITIES,
+            per_candidate("probabilities", &scores.probabilities),
+            |p, x| {
+                p.probabilities = x.cast();
+            },
+        );
+        add(LOGITS, per_candidate("logits", &scores.logits), |p, x| {
+            p.logits = x.cast()
         });
-        add(LOGITS, per_candidate("logits", &scores.logits), |p, x| p.logits = x.cast());
         add(
             LOG_PROBABILITIES,
             per_candidate("log_probabilities", &scores.log_probabilities),
             |p, x| p.log_probabilities = x.cast(),
         );
-        add(LOG_SUM_EXP, Buffer::output("log_sum_exp", &scores.log_sum_exp), |p, x| {
-            p.log_sum_exp = x.cast();
+        add(
+            LOG_SUM_EXP,
+            Buffer::output("log_sum_exp", &scores.log_sum_exp),
+            |p, x| {
+                p.log_sum_exp = x.cast();
+            },
+        );
+        add(ARGMAX, Buffer::output("argmax", &scores.argmax), |p, x| {
+            p.argmax = x.cast()
         });
-        add(ARGMAX, Buffer::output("argmax", &scores.argmax), |p, x| p.argmax = x.cast());
-        add(TOP, Buffer::output("top_values", &scores.top_values), |p, x| {
-            p.top_values = x.cast();
-        });
-        add(TOP, Buffer::output("top_indices", &scores.top_indices), |p, x| {
-            p.top_indices = x.cast();
-        });
-        add(EXPECTED_INDEX, Buffer::output("expected_index", &scores.expected_index), |p, x| {
-            p.expected_index = x.cast();
-        });
-        add(STATUS, Buffer::in_out("status", &[status], &[scores.status]), |p, x| {
-            p.status = x.cast();
-        });
+        add(
+            TOP,
+            Buffer::output("top_values", &scores.top_values),
+            |p, x| {
+                p.top_values = x.cast();
+            },
+        );
+        add(
+            TOP,
+            Buffer::output("top_indices", &scores.top_indices),
+            |p, x| {
+                p.top_indices = x.cast();
+            },
+        );
+        add(
+            EXPECTED_INDEX,
+            Buffer::output("expected_index", &scores.expected_index),
+            |p, x| {
+                p.expected_index = x.cast();
+            },
+        );
+        add(
+            STATUS,
+            Buffer::in_out("status", &[status], &[scores.status]),
+            |p, x| {
+                p.status = x.cast();
+            },
+        );
         bound
     }
 
     /// The paths that can run it.
     fn paths(&self) -> Vec<Path> {
-        if self.max_k > MAX_ONE_NODE_K { LONG_PATHS.to_vec() } else { PATHS.to_vec() }
+        if self.max_k > MAX_ONE_NODE_K {
+            LONG_PATHS.to_vec()
+        } else {
+            PATHS.to_vec()
+        }
     }
 
     fn tags(&self) -> Tags {
@@ -569,7 +663,11 @@ impl Spec {
     }
 
     /// The oracle's answers, for the entries that have no params struct.
-    pub(super) fn with_problem<T>(&self, seed: u64, use_it: impl FnOnce(&Data, &Problem<'_>) -> T) -> T {
+    pub(super) fn with_problem<T>(
+        &self,
+        seed: u64,
+        use_it: impl FnOnce(&Data, &Problem<'_>) -> T,
+    ) -> T {
         let data = self.draw(seed);
         let rounded = Rounded::of(self.dtype, &data);
         use_it(&data, &self.problem(&rounded, &data))
@@ -583,7 +681,10 @@ pub(super) type Set = fn(&mut ffi::cs_score_params, *mut c_void);
 pub(super) struct Bound(pub(super) Buffer, pub(super) Set);
 
 pub(super) fn split(bound: Vec<Bound>) -> (Vec<Buffer>, Vec<Set>) {
-    bound.into_iter().map(|Bound(buffer, set)| (buffer, set)).unzip()
+    bound
+        .into_iter()
+        .map(|Bound(buffer, set)| (buffer, set))
+        .unzip()
 }
 
 /// Calls `cs_score` of the loaded library.
@@ -602,7 +703,9 @@ pub(super) fn score(
 fn unowned(problem: &Problem<'_>) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
     let mut end = 0;
-    let mut spans: Vec<_> = (0..problem.questions).filter_map(|i| problem.span(i)).collect();
+    let mut spans: Vec<_> = (0..problem.questions)
+        .filter_map(|i| problem.span(i))
+        .collect();
     spans.sort_by_key(|span| span.start);
     spans.push(problem.positions()..problem.positions());
     for span in spans {
@@ -667,8 +770,7 @@ pub(super) const BLOCK: Path = Path::new("block", ffi::CS_PATH_BLOCK as i32);
 pub(super) const CLUSTER_2: Path = Path::needing("cluster-2", ffi::CS_PATH_CLUSTER_2 as i32, 90);
 pub(super) const CLUSTER_4: Path = Path::needing("cluster-4", ffi::CS_PATH_CLUSTER_4 as i32, 90);
 pub(super) const CLUSTER_8: Path = Path::needing("cluster-8", ffi::CS_PATH_CLUSTER_8 as i32, 90);
-pub(super) const CLUSTER_16: Path =
-    Path::needing("cluster-16", ffi::CS_PATH_CLUSTER_16 as i32, 90);
+pub(super) const CLUSTER_16: Path = Path::needing("cluster-16", ffi::CS_PATH_CLUSTER_16 as i32, 90);
 pub(super) const SPREAD: Path = Path::new("spread", ffi::CS_PATH_SPREAD as i32);
 pub(super) const TWO_NODES: Path = Path::new("two-nodes", ffi::CS_PATH_TWO_NODES as i32);
 const PATHS: [Path; 8] = [

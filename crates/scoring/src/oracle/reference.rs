@@ -7,6 +7,10 @@ use crate::Similarity;
 const U: f64 = 1.0 / (1u64 << 24) as f64;
 /// The least subnormal f32: the absolute error of one rounding near zero.
 const LEAST: f64 = f32::from_bits(1) as f64;
+/// 2^-50, the norm below which a vector is scaled.
+const SMALLEST_UNSCALED_NORM: f64 = 1.0 / (1u64 << 50) as f64;
+/// 2^-120: a cosine whose floor is 2^128 times its vector's largest element is below it.
+const LOST_TO_A_FLOOR: f64 = f32::from_bits((127 - 120) << 23) as f64;
 
 /// A value by the formula, and a bound on the error of computing it in f32.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,33 +111,35 @@ fn logit(problem: &Problem<'_>, i: usize, k: usize, position: usize) -> Bounded 
     let c = row(&problem.candidates, start, problem.dim);
     let dot: f64 = q.iter().zip(&c).map(|(q, c)| q * c).sum();
     let magnitude: f64 = q.iter().zip(&c).map(|(q, c)| (q * c).abs()).sum();
-    // What one multiplies the dot product with, for each of the two vectors.
+    // What one multiplies the dot product with for each of the two vectors; and the same where no
+    // product is lost to underflow, because smaller norms than 2^-50 are computed on a scaled vector.
     let factor = |x: &[f64], inverse: Option<f32>, eps: f32| match inverse {
-        Some(inverse) => f64::from(inverse),
+        Some(inverse) => (f64::from(inverse), f64::from(inverse.abs())),
         None => match norm(x).max(f64::from(eps)) {
-            0.0 => 0.0,
-            norm => 1.0 / norm,
+            0.0 => (0.0, 0.0),
+            norm => (1.0 / norm, 1.0 / norm.max(SMALLEST_UNSCALED_NORM)),
         },
     };
-    let factors = match problem.similarity {
-        Similarity::Dot => 1.0,
+    let (factors, unscaled) = match problem.similarity {
+        Similarity::Dot => (1.0, 1.0),
         Similarity::Cosine { eps } => {
-            factor(&q, problem.query_inverse_norms.map(|n| n[i]), eps)
-                * factor(&c, problem.candidate_inverse_norms.map(|n| n[stored]), eps)
+            let q = factor(&q, problem.query_inverse_norms.map(|n| n[i]), eps);
+            let c = factor(&c, problem.candidate_inverse_norms.map(|n| n[stored]), eps);
+            (q.0 * c.0, q.1 * c.1)
         }
     };
     let scale = f64::from(problem.scales.map_or(problem.scale, |s| s[i]));
     let temperature = f64::from(problem.temperatures.map_or(problem.temperature, |t| t[i]));
     let bias = f64::from(problem.bias.map_or(0.0, |bias| bias[position]));
 
-    // A lane's chain has D/128 terms; the tree above it, the two norms, their roots and the
-    // divisions add a fixed number of roundings.
+    // Four terms in a chain, two sums, a sum for each segment, five steps of the butterfly; then
+    // two norms, each a root of such a sum, and two divisions.
     let dim = problem.dim as f64;
-    let roundings = dim / 128.0 + 20.0;
+    let roundings = dim / 512.0 + 16.0;
     let value = dot * factors;
-    // Products near zero lose up to half the least subnormal each. A rescued vector's smallest
-    // elements may vanish against its largest.
-    let near_zero = dim * (LEAST * factors.abs() + LEAST);
+    // Products near zero lose up to half the least subnormal each; a floor that overflows when it
+    // is scaled takes a value near zero with it.
+    let near_zero = dim * (LEAST * unscaled + LOST_TO_A_FLOOR);
     let value_bound = roundings * U * (magnitude * factors.abs() + value.abs()) + near_zero;
     let scaled = value * scale / temperature;
     let bound = value_bound * scale / temperature

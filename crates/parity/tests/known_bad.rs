@@ -1,47 +1,17 @@
 //! The harness is only worth something if it fails what is wrong. No GPU is needed here: the
 //! known-bad source is compiled for the host and driven through the same C ABI.
 
+mod host_library;
+
 use parity::known_bad::{GOOD, KNOWN_BAD, case};
 use parity::{
     CaseReport, Check, Device, Kind, Library, Model, Options, Outcome, Runner, Simulator,
     conformance,
 };
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-/// Compiles known_bad.cu against the host stand-in, once.
 fn library() -> Arc<Library> {
-    static PATH: OnceLock<PathBuf> = OnceLock::new();
-    let path = PATH.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("known_bad");
-        let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libknown_bad_host.so");
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-        let status = Command::new(&compiler)
-            .args([
-                "-x",
-                "c++",
-                "-std=c++17",
-                "-O1",
-                "-fPIC",
-                "-shared",
-                "-Wall",
-                "-Werror",
-            ])
-            .arg("-I")
-            .arg(source.join("host"))
-            // What the stand-in lacks (status.h) comes from the real prelude.
-            .arg("-idirafter")
-            .arg(source.join("../../build-support/include"))
-            .arg(source.join("known_bad.cu"))
-            .arg("-o")
-            .arg(&output)
-            .status();
-        let status = status.unwrap_or_else(|error| panic!("{compiler} does not run: {error}"));
-        assert!(status.success(), "known_bad.cu does not compile");
-        output
-    });
-    Arc::new(Library::open(path).unwrap())
+    Arc::new(Library::open(host_library::path()).unwrap())
 }
 
 fn run(entry: &'static str, refusal: bool, options: Options) -> CaseReport {

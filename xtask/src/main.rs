@@ -9,8 +9,13 @@ use commands::{
 };
 use output::{Exit, Format, Output};
 
+mod artifact;
+mod backends;
+mod clock;
 mod commands;
 mod output;
+mod suite;
+mod toolkit;
 mod workspace;
 
 #[derive(Parser)]

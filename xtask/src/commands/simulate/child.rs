@@ -1,0 +1,307 @@
+//! What runs in a process of its own: a backend's cases under one order, or against one mutant.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use parity::{
+    Case, CaseReport, Check, Library, Model, Options, Order, Outcome, Runner, Simulator, Tags,
+};
+
+use super::Args;
+use super::job::Line;
+use crate::output::Exit;
+use crate::suite::{self, Tally, Target};
+
+/// One run of a backend's cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Stage {
+    /// Threads in forward order, with everything the harness does.
+    Forward,
+    /// Threads in reverse order.
+    Reverse,
+    /// Threads in a seeded random order.
+    Random,
+    /// Warps step by step in turn.
+    WarpInterleaved,
+    /// Forward, on a device without clusters.
+    Ampere,
+    /// Forward, with races, bounds and uninitialised reads watched.
+    Checked,
+}
+
+impl Stage {
+    /// All of them; the slowest first, so that side by side they end together.
+    pub const ALL: [Stage; 6] = [
+        Stage::Checked,
+        Stage::Forward,
+        Stage::Reverse,
+        Stage::Random,
+        Stage::WarpInterleaved,
+        Stage::Ampere,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Forward => "forward",
+            Stage::Reverse => "reverse",
+            Stage::Random => "random",
+            Stage::WarpInterleaved => "warp-interleaved",
+            Stage::Ampere => "ampere",
+            Stage::Checked => "checked",
+        }
+    }
+
+    fn order(self) -> Order {
+        match self {
+            Stage::Forward | Stage::Ampere | Stage::Checked => Order::Forward,
+            Stage::Reverse => Order::Reverse,
+            Stage::Random => Order::Random(0x5eed),
+            Stage::WarpInterleaved => Order::WarpInterleaved,
+        }
+    }
+
+    fn model(self) -> Model {
+        match self {
+            Stage::Ampere => Model::AMPERE,
+            _ => Model::HOPPER,
+        }
+    }
+
+    /// Forward does everything; what another order could change shows in a call and a call again.
+    fn options(self) -> Options {
+        let checks = match self {
+            Stage::Forward => Check::ALL.to_vec(),
+            _ => vec![Check::Direct, Check::SameAddresses, Check::Refusal],
+        };
+        Options {
+            checks,
+            threads: 1,
+            ..Options::default()
+        }
+    }
+}
+
+/// A mutant that makes a case take longer than this hangs: whole cases take seconds.
+const HANGS: Duration = Duration::from_secs(120);
+
+fn print(line: &Line) {
+    let text = serde_json::to_string(line).unwrap_or_default();
+    let mut stdout = std::io::stdout().lock();
+    // The parent reads this; if it is gone, so is the reason to go on.
+    if writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .is_err()
+    {
+        std::process::exit(1);
+    }
+}
+
+/// Makes the run that the arguments ask for.
+pub fn run(args: &Args, targets: &[Target]) -> anyhow::Result<Exit> {
+    let result = match (targets, &args.mutants, &args.child[..], &args.order[..]) {
+        ([target], Some(mutants), [plain, checked], _) => {
+            let case = args.case.as_deref();
+            mutants
+                .iter()
+                .try_for_each(|mutant| self::mutant(target, mutant, plain, checked, case))
+        }
+        ([target], None, [library], [stage]) => {
+            self::stage(target, *stage, library, args.case.as_deref())
+        }
+        _ => Err(anyhow::anyhow!(
+            "a run is of one backend, under one order or one mutant"
+        )),
+    };
+    if let Err(error) = result {
+        print(&Line::Broken(format!("{error:#}")));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The cases for the simulator, cheapest first.
+fn cases(target: &Target, case: Option<&str>) -> Vec<Case> {
+    let mut cases = target.cases(Tags::SIMULATE, case);
+    cases.sort_by_cached_key(cost);
+    cases
+}
+
+/// Elements that a case moves, on all its paths: what its simulation costs, roughly.
+fn cost(case: &Case) -> usize {
+    let seed = Options::default().seed;
+    let bytes = |path: &parity::Path| {
+        let instance = (case.build)(&parity::Variation {
+            seed,
+            path: path.value,
+        });
+        instance
+            .buffers
+            .iter()
+            .map(|buffer| buffer.initial.len())
+            .sum::<usize>()
+    };
+    case.paths.first().map_or(0, bytes) * case.paths.len()
+}
+
+fn stage(target: &Target, stage: Stage, library: &Path, case: Option<&str>) -> anyhow::Result<()> {
+    let library = Arc::new(Library::open(library)?);
+    let device = Simulator::open(library.clone(), stage.model())?;
+    device.set_order(stage.order());
+    let runner = Runner::new(&device, &library, stage.options());
+    let mut reports = Vec::new();
+    // In the suite's order here: a person reads this.
+    for case in target.cases(Tags::SIMULATE, case) {
+        print(&Line::Begin(case.id.clone()));
+        let report = runner.run(&case);
+        print(&Line::Row(suite::row(&report)));
+        if let Some(message) = first_failure(&report) {
+            print(&Line::Failure(message));
+        }
+        reports.push(report);
+    }
+    print(&Line::End(Tally::of(&reports)));
+    Ok(())
+}
+
+fn first_failure(report: &CaseReport) -> Option<String> {
+    let (path, failure) = report.failures().next()?;
+    Some(format!(
+        "{} on path {path}, {}: {}",
+        report.id, failure.check, failure.message
+    ))
+}
+
+/// Looks for a case that notices the mutant, the cheap ones first, each in the ways that notice
+/// different things: results, another thread order, races.
+fn mutant(
+    target: &Target,
+    mutant: &str,
+    plain: &Path,
+    checked: &Path,
+    case: Option<&str>,
+) -> anyhow::Result<()> {
+    let cases = cases(target, case);
+    let results = [
+        Check::Direct,
+        Check::SameAddresses,
+        Check::Offsets,
+        Check::Refusal,
+    ];
+    let short = [Check::Direct, Check::SameAddresses];
+    let ways: [(&Path, Model, Order, &[Check]); 4] = [
+        (plain, Model::HOPPER, Order::Forward, &results),
+        (checked, Model::HOPPER, Order::Forward, &short),
+        (plain, Model::HOPPER, Order::Reverse, &short),
+        (plain, Model::AMPERE, Order::WarpInterleaved, &short),
+    ];
+    let watchdog = Watchdog::start();
+    let mut tally = Tally::default();
+    // Few cases first in every way: a mutant that only a race shows must not run all others first.
+    for group in groups(&cases) {
+        for (library, model, order, checks) in ways {
+            let library = Arc::new(Library::open(library)?);
+            let device = Simulator::open(library.clone(), model)?;
+            device.set_mutant(Some(mutant))?;
+            device.set_order(order);
+            let options = Options {
+                checks: checks.to_vec(),
+                threads: 1,
+                ..Options::default()
+            };
+            let runner = Runner::new(&device, &library, options);
+            for case in group {
+                print(&Line::Begin(case.id.clone()));
+                watchdog.begin(&case.id);
+                let report = runner.run(case);
+                watchdog.end();
+                if report.outcome() == Outcome::Fail {
+                    let message = first_failure(&report).unwrap_or_default();
+                    print(&Line::Failure(message));
+                    print(&Line::End(tally));
+                    return Ok(());
+                }
+                tally.pass += 1;
+            }
+        }
+    }
+    print(&Line::End(tally));
+    Ok(())
+}
+
+/// The cases in groups that grow: 4, 16, and the rest by 64.
+fn groups(cases: &[Case]) -> Vec<&[Case]> {
+    let mut groups = Vec::new();
+    let (mut rest, mut size) = (cases, 4);
+    while !rest.is_empty() {
+        let (group, later) = rest.split_at(size.min(rest.len()));
+        groups.push(group);
+        (rest, size) = (later, 64.min(size * 4));
+    }
+    groups
+}
+
+/// Ends the process, the mutant killed, when one case does not end.
+struct Watchdog {
+    started: Instant,
+    /// Milliseconds after the start at which the case began; 0 for none.
+    began: AtomicU64,
+    case: Mutex<String>,
+}
+
+impl Watchdog {
+    fn start() -> Arc<Watchdog> {
+        let watchdog = Arc::new(Watchdog {
+            started: Instant::now(),
+            began: AtomicU64::new(0),
+            case: Mutex::default(),
+        });
+        let watching = watchdog.clone();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_secs(1));
+                let began = watching.began.load(Ordering::Acquire);
+                let now = watching.started.elapsed().as_millis() as u64;
+                if began != 0 && now.saturating_sub(began) > HANGS.as_millis() as u64 {
+                    let case = watching
+                        .case
+                        .lock()
+                        .map(|case| case.clone())
+                        .unwrap_or_default();
+                    print(&Line::Failure(format!("{case}: does not end")));
+                    print(&Line::End(Tally::default()));
+                    std::process::exit(0);
+                }
+            }
+        });
+        watchdog
+    }
+
+    fn begin(&self, case: &str) {
+        if let Ok(mut name) = self.case.lock() {
+            case.clone_into(&mut name);
+        }
+        let now = self.started.elapsed().as_millis() as u64;
+        self.began.store(now.max(1), Ordering::Release);
+    }
+
+    fn end(&self) {
+        self.began.store(0, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_grow_and_hold_every_case_once() {
+        let case = |_| Case::exact("x", "x", |_| unreachable!("only counted"));
+        let cases: Vec<Case> = (0..150).map(case).collect();
+        let sizes: Vec<usize> = groups(&cases).iter().map(|group| group.len()).collect();
+        assert_eq!(sizes, [4, 16, 64, 64, 2]);
+        assert!(groups(&[]).is_empty());
+    }
+}

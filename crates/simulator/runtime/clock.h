@@ -1,13 +1,15 @@
 // Who has seen what: the happens-before clocks of the checked build, and nothing in the plain one.
 //
-// Every thread counts epochs. What it has seen of others is kept by the levels of the hierarchy,
-// because most threads meet at barriers: after a block barrier "all of my block up to epoch e" is
-// one number. race.cc has the rules.
+// Every thread counts epochs, and an access is known by its thread and epoch. What a thread has
+// seen of others is kept by the levels of the hierarchy, because most threads meet at barriers:
+// after a block barrier, "all of my block up to epoch e" is one number.
 #pragma once
 
 #include <ck_sim/memory.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace ck_sim {
 
@@ -15,36 +17,97 @@ struct Thread;
 struct Block;
 struct Gang;
 struct Launch;
-struct Barrier;
 
 #if defined(CK_SIM_CHECKED)
 
-struct View;   // epochs seen, of threads, warps, blocks and clusters; shared and counted
-struct Phase;  // the epoch of every thread of a cluster when it arrived
+// A counted pointer. One thread of the operating system runs a launch: no atomics.
+template <typename T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* object) : object_(object) { take(); }
+  Ref(const Ref& other) : object_(other.object_) { take(); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { reset(); }
+  void reset() {
+    if (object_ != nullptr && --object_->references == 0) delete object_;
+    object_ = nullptr;
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  bool operator==(const Ref& other) const { return object_ == other.object_; }
+
+ private:
+  void take() {
+    if (object_ != nullptr) ++object_->references;
+  }
+  T* object_ = nullptr;
+};
+
+// The epoch up to which every thread of a cluster was seen, at one of its barriers.
+struct Phase {
+  uint32_t references = 0;
+  uint32_t number = 0;
+  uint32_t first = 0;  // thread
+  std::vector<uint32_t> epochs;
+};
+
+// Epochs seen of single threads, whole warps and whole blocks, sorted. Never changed once shared.
+struct View {
+  struct Entry {
+    uint64_t key;  // level and number
+    uint32_t epoch;
+  };
+  uint32_t references = 0;
+  std::vector<Entry> entries;
+  std::vector<Ref<Phase>> phases;
+};
+
+// The epochs seen of each lane of a warp, where only some lanes have met.
+struct Lanes {
+  uint32_t references = 0;
+  uint32_t epoch[32];
+};
 
 struct Clock {
-  uint32_t epoch = 1;
-  uint32_t warp_seen = 0;    // all lanes of the own warp, up to and including this epoch
-  uint32_t block_seen = 0;   // all threads of the own block
-  uint32_t* lanes = nullptr; // 32 epochs of the own warp's lanes, once a partial mask has met
-  Phase* cluster = nullptr;  // the last cluster barrier waited for
-  View* others = nullptr;    // everything else
-  View* fence_device = nullptr;  // all that was seen at the last fence
-  View* fence_block = nullptr;
-  View* pending_device = nullptr;  // read by relaxed atomics; a fence makes it seen
-  View* pending_block = nullptr;
-  View* proxy = nullptr;  // seen at the last proxy fence
-  uint32_t proxy_epoch = 0;
+  uint32_t epoch;
+  uint32_t warp_seen;   // all lanes of the own warp, up to and including this epoch
+  uint32_t block_seen;  // all threads of the own block
+  uint32_t proxy_epoch;  // of the last proxy fence
+  Ref<Lanes> lanes;
+  Ref<Phase> cluster;  // the last cluster barrier waited for
+  Ref<View> others;    // everything else
+  // What was seen at the last fence of either scope: an atomic write after it publishes that.
+  Ref<View> fence_device;
+  Ref<View> fence_block;
+  // What relaxed atomic reads have found published: a fence makes it seen.
+  Ref<View> pending_device;
+  Ref<View> pending_block;
+  Ref<View> proxy;  // seen at the last proxy fence
+};
+
+// Accesses of other blocks of the cluster to this block's shared memory: the last of each thread.
+struct RemoteAccess {
+  uint32_t thread;
+  uint32_t epoch;
+  uintptr_t pc;
 };
 struct BlockClock {
-  uint32_t dummy = 0;
+  std::vector<RemoteAccess> remote;
 };
 struct GangClock {
-  Phase* arriving = nullptr;
-  Phase* complete = nullptr;
+  Ref<Phase> arriving;
+  Ref<Phase> complete;
+  Ref<View> arriving_view;
+  Ref<View> complete_view;
 };
 struct SyncClock {
-  View* view = nullptr;
+  Ref<View> view;
 };
 
 void clock_launch_begin(Launch& launch);
@@ -61,7 +124,6 @@ void clock_fence(Thread* t, Fence scope);
 void clock_proxy_fence(Thread* t);
 void clock_release(Thread* t, SyncClock& to);
 void clock_acquire(Thread* t, const SyncClock& from);
-void clock_forget(SyncClock& clock);
 
 #else
 
@@ -84,7 +146,6 @@ inline void clock_fence(Thread*, Fence) {}
 inline void clock_proxy_fence(Thread*) {}
 inline void clock_release(Thread*, SyncClock&) {}
 inline void clock_acquire(Thread*, const SyncClock&) {}
-inline void clock_forget(SyncClock&) {}
 
 #endif
 

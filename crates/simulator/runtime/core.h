@@ -64,29 +64,33 @@ struct PendingCopy {
 };
 
 struct Thread {
+  // The first cache lines are what a switch and an access touch.
   void* stack_pointer;
   Block* block;
+  uintptr_t stack_low;
+  uint32_t stack_bytes;
   uint32_t index;  // in the block
   uint32_t id;     // in the launch, blocks padded to whole warps
   uint8_t warp;
   uint8_t lane;
   State state;
   uint8_t barrier;  // which named barrier, while waiting at one
-  uint3 place;
-  Pc pc;  // where it waits
-  uint32_t stack;
+  uint32_t polls;   // consecutive atomic reads: a loop that forgot spin_hint()
+  bool dependency_waited;
   // Cluster barrier: whether it has arrived and not yet waited, and in which phase.
   bool cluster_arrived;
-  bool dependency_waited;
   uint32_t cluster_phase;
   uint32_t cluster_phases_passed;
-  uint32_t polls;  // consecutive atomic reads: a loop that forgot spin_hint()
-  // Asynchronous copies: those not yet committed, then the committed groups, oldest first.
+  Pc pc;  // where it waits
+  Clock clock;
+  uint3 place;
+  uint32_t stack;
+  // Asynchronous copies that were started, and how many of them each committed group has, oldest
+  // first.
   std::vector<PendingCopy> copies;
-  std::vector<uint32_t> copy_groups;  // copies in each committed group
+  std::vector<uint32_t> copy_groups;
   std::vector<PendingCopy> bulk_copies;
   std::vector<uint32_t> bulk_groups;
-  Clock clock;
 };
 
 // What each lane brought to the warp-wide function that it waits in.
@@ -133,6 +137,8 @@ struct Block {
   uint32_t index;  // in the grid
   uint32_t rank;   // in the cluster
   uint32_t slot;   // of the shared memory arenas
+  uint32_t first_id;  // of its threads; the ids of a block are padded to whole warps
+  uint32_t padded;
   uint32_t threads;
   uint32_t warps;
   uint32_t alive;
@@ -159,6 +165,8 @@ struct Gang {
   Launch* launch;
   uint32_t index;
   uint32_t alive;  // threads of all its blocks
+  uint32_t first_id;
+  uint32_t padded;  // ids of all its blocks
   uint32_t arrived;
   uint32_t phase;
   std::vector<Block*> blocks;
@@ -248,6 +256,7 @@ void arena_poison_after_exit(Block* block);
 // The live block whose arena holds `p`, or null.
 Block* arena_block(const void* p);
 void forget_mbarriers(Block* block);
+void note_access_at(const void* p, size_t bytes, Access access, Pc pc);
 void bulk_finish(Thread* t);
 void memory_register(void* p, size_t bytes, bool initialised, bool writable);
 void memory_unregister(void* p);
@@ -260,9 +269,9 @@ struct Region {
   bool writable;
   uint32_t number;
   std::string name;
-  struct Cell* cells;      // checked build, writable regions
-  uint8_t* initialised;    // a bit a byte; null where all of it is
-  size_t initialised_size;
+  bool initialised;         // when it was registered
+  struct Cell* cells;       // checked build; null where every access is a read of what is there
+  size_t cells_bytes;
 };
 Region* find_region(uintptr_t address);
 std::string describe_address(uintptr_t address);

@@ -21,10 +21,10 @@ namespace ck_sim {
 
 uintptr_t arenas_begin = 0;
 uintptr_t arenas_end = 0;
+Block* arena_blocks[kMaxArenas];
 
 namespace {
 
-constexpr size_t kMaxArenas = 4096;
 // Dynamic shared memory begins here in an arena; a red zone lies before, between and behind.
 constexpr uint32_t kFirstOffset = 1024;
 constexpr uint32_t kRedZone = 64;
@@ -33,7 +33,6 @@ constexpr uint32_t kStaticLimit = 48 * 1024;
 
 uint32_t arenas_made = 0;
 std::vector<uint32_t> free_arenas;
-Block* arena_blocks[kMaxArenas];
 
 uint32_t round_up(uint32_t x, uint32_t to) { return (x + to - 1) / to * to; }
 
@@ -111,6 +110,7 @@ void arena_take(Block* block) {
   arena_blocks[slot] = block;
   ASAN_POISON_MEMORY_REGION(block->arena, kArenaStride);
   for (const Site& site : block->launch->sites) poison(block, site);
+  check_arena_begin(block);
 }
 
 void arena_release(Block* block) {
@@ -288,7 +288,8 @@ void memory_register(void* p, size_t bytes, bool initialised, bool writable) {
   region->writable = writable;
   region->number = ++regions_made;
   region->name = name;
-  check_region_begin(region, initialised);
+  region->initialised = initialised;
+  check_region_begin(region);
   regions.insert(first_after(begin), region);
   recent = nullptr;
 }
@@ -318,8 +319,10 @@ void memory_set(void* p, int value, size_t bytes) {
 // --------------------------------------------------------------------------------- accesses
 
 void note_access(const void* p, size_t bytes, Access access) {
-  if (!on_fiber()) return;
-  const Pc pc = CK_SIM_HERE;
+  if (on_fiber()) note_access_at(p, bytes, access, CK_SIM_HERE);
+}
+
+void note_access_at(const void* p, size_t bytes, Access access, Pc pc) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   if (__builtin_expect(address % bytes != 0, 0)) {
     finding("misaligned", true, {{thread_text(global.current) + " accesses", pc}},
@@ -486,10 +489,7 @@ void mbarrier_arrive_at(uint64_t* address, unsigned arrivals, unsigned bytes, Pc
 }  // namespace
 
 void forget_mbarriers(Block* block) {
-  for (Mbarrier* barrier : block->mbarriers) {
-    clock_forget(barrier->clock);
-    delete barrier;
-  }
+  for (Mbarrier* barrier : block->mbarriers) delete barrier;
   block->mbarriers.clear();
 }
 
@@ -508,9 +508,8 @@ void mbarrier_init(uint64_t* address, unsigned count) {
   if (barrier == nullptr) {
     barrier = new Mbarrier();
     t->block->mbarriers.push_back(barrier);
-  } else {
-    clock_forget(barrier->clock);
   }
+  barrier->clock = SyncClock();
   barrier->address = address;
   barrier->count = count;
   barrier->pending = count;
@@ -523,7 +522,6 @@ void mbarrier_inval(uint64_t* address) {
   Mbarrier* barrier = need_mbarrier(address, "mbarrier_inval", CK_SIM_HERE);
   auto& all = arena_block(address)->mbarriers;
   all.erase(std::find(all.begin(), all.end(), barrier));
-  clock_forget(barrier->clock);
   delete barrier;
 }
 

@@ -1,13 +1,17 @@
 // Findings, the source lines of their addresses, and the trace of one block.
 #include <dlfcn.h>
+#if defined(__linux__)
+#include <link.h>
+#endif
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include "core.h"
+#include "check.h"
 
 // Made by the build: the directory that source lines are told from, ending in a slash.
 extern "C" const char* const ck_sim_source_root;
@@ -32,21 +36,14 @@ std::string report;
 
 constexpr size_t kMaxFindings = 64;
 
-// Where this library lies, for addresses as its own tables count them.
-struct Library {
-  uintptr_t base = 0;
-  std::string path;
-  Library() {
+// The file that this library was loaded from.
+const std::string& library_path() {
+  static const std::string path = [] {
     Dl_info info;
-    if (dladdr(reinterpret_cast<const void*>(&find_region), &info) != 0) {
-      base = reinterpret_cast<uintptr_t>(info.dli_fbase);
-      path = info.dli_fname;
-    }
-  }
-};
-const Library& library() {
-  static const Library one;
-  return one;
+    const void* inside = reinterpret_cast<const void*>(&find_region);
+    return std::string(dladdr(inside, &info) != 0 ? info.dli_fname : "");
+  }();
+  return path;
 }
 
 bool is_own_source(const std::string& line) {
@@ -75,11 +72,11 @@ std::string shorten(const std::vector<std::string>& answer) {
 }
 
 void ask(const std::vector<Pc>& wanted) {
-  if (wanted.empty() || library().path.empty()) return;
-  std::string command = "addr2line -f -C -i -a -e '" + library().path + "'";
+  if (wanted.empty() || library_path().empty()) return;
+  std::string command = "addr2line -f -C -i -a -e '" + library_path() + "'";
   for (Pc pc : wanted) {
     // A return address belongs to the line after the call.
-    command += format_text(" 0x%zx", pc - 1 - library().base);
+    command += format_text(" 0x%zx", pc - 1 - own_image().begin);
   }
   command += " 2>/dev/null";
   FILE* pipe = popen(command.c_str(), "r");
@@ -105,7 +102,7 @@ std::string line_of(Pc pc) {
   if (pc == 0) return "";
   auto at = lines.find(pc);
   if (at != lines.end() && !at->second.empty()) return at->second;
-  return format_text("%s+0x%zx", library().path.c_str(), pc - library().base);
+  return format_text("%s+0x%zx", library_path().c_str(), pc - own_image().begin);
 }
 
 std::string kernel_name(const void* kernel) {
@@ -144,6 +141,36 @@ std::string vformat(const char* format, va_list arguments) {
 }
 
 }  // namespace
+
+const OwnImage& own_image() {
+  static const OwnImage image = [] {
+    OwnImage own{0, 0};
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(&find_region), &info) != 0) {
+      own.begin = reinterpret_cast<uintptr_t>(info.dli_fbase);
+    }
+#if defined(__linux__)
+    dl_iterate_phdr(
+        [](struct dl_phdr_info* each, size_t, void* result) {
+          OwnImage* image = static_cast<OwnImage*>(result);
+          uintptr_t low = UINTPTR_MAX;
+          uintptr_t high = 0;
+          for (int i = 0; i < each->dlpi_phnum; ++i) {
+            const auto& header = each->dlpi_phdr[i];
+            if (header.p_type != PT_LOAD) continue;
+            low = std::min<uintptr_t>(low, each->dlpi_addr + header.p_vaddr);
+            high = std::max<uintptr_t>(high, each->dlpi_addr + header.p_vaddr + header.p_memsz);
+          }
+          if (image->begin < low || image->begin >= high) return 0;
+          image->end = high;
+          return 1;
+        },
+        &own);
+#endif
+    return own;
+  }();
+  return image;
+}
 
 std::string format_text(const char* format, ...) {
   va_list arguments;
@@ -225,7 +252,7 @@ void trace(Pc pc, const char* format, ...) {
   va_end(arguments);
   // The library and offset, and not the line: addr2line cannot run while a kernel does.
   fprintf(stderr, "%s: %s", thread_text(global.current).c_str(), text.c_str());
-  if (pc != 0) fprintf(stderr, " [+0x%zx]", pc - 1 - library().base);
+  if (pc != 0) fprintf(stderr, " [+0x%zx]", pc - 1 - own_image().begin);
   fputc('\n', stderr);
 }
 

@@ -135,6 +135,8 @@ void start_block(Gang* gang, uint32_t rank) {
   block->threads = launch.shape.block;
   block->warps = (block->threads + kLanes - 1) / kLanes;
   block->alive = block->threads;
+  block->padded = block->warps * kLanes;
+  block->first_id = block->index * block->padded;
   block->spinners = 0;
   block->exited = false;
   block->ready_warps = 0;
@@ -152,7 +154,7 @@ void start_block(Gang* gang, uint32_t rank) {
     Thread* t = &block->thread[i];
     t->block = block;
     t->index = i;
-    t->id = block->index * (block->warps * kLanes) + i;
+    t->id = block->first_id + i;
     t->warp = static_cast<uint8_t>(i / kLanes);
     t->lane = static_cast<uint8_t>(i % kLanes);
     t->state = State::kReady;
@@ -160,6 +162,8 @@ void start_block(Gang* gang, uint32_t rank) {
     t->pc = 0;
     t->stack = stack_take();
     t->stack_pointer = stack_prepare(t->stack);
+    t->stack_low = stack_low(t->stack);
+    t->stack_bytes = static_cast<uint32_t>(stack_high(t->stack) - t->stack_low);
     t->cluster_arrived = false;
     t->dependency_waited = false;
     t->cluster_phase = 0;
@@ -180,6 +184,7 @@ void start_block(Gang* gang, uint32_t rank) {
   clock_block_begin(block);
   gang->blocks.push_back(block);
   gang->alive += block->threads;
+  gang->padded += block->padded;
 }
 
 void start_gang(Launch& launch, uint32_t index) {
@@ -189,6 +194,9 @@ void start_gang(Launch& launch, uint32_t index) {
   gang->alive = 0;
   gang->arrived = 0;
   gang->phase = 0;
+  gang->padded = 0;
+  gang->first_id = index * launch.shape.cluster *
+                   ((launch.shape.block + kLanes - 1) / kLanes * kLanes);
   for (uint32_t rank = 0; rank < launch.shape.cluster; ++rank) start_block(gang, rank);
   global.live.push_back(gang);
   ++global.progress;
@@ -382,7 +390,7 @@ void report_fault() {
   if (t != nullptr && stack_is_guard(fault.address)) {
     finding("stack_overflow", true, {{thread_text(t) + " stands", fault.pc}},
             "a thread needs more than its %zu bytes of stack (CK_SIM_STACK sets it)",
-            static_cast<size_t>(stack_high(t->stack) - stack_low(t->stack)));
+            static_cast<size_t>(t->stack_bytes));
     return;
   }
   const char* what = fault.signal == SIGFPE ? "an integer division by zero"

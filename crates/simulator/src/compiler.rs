@@ -92,8 +92,10 @@ impl Compiler {
                 flags.push("-fsanitize=alignment,bounds,shift,integer-divide-by-zero");
                 if self.clang {
                     flags.extend(["-mllvm", "-tsan-instrument-func-entry-exit=0"]);
+                    flags.extend(["-mllvm", "-tsan-distinguish-volatile=1"]);
                 } else {
-                    flags.extend(["--param", "tsan-instrument-func-entry-exit=0"]);
+                    flags.push("--param=tsan-instrument-func-entry-exit=0");
+                    flags.push("--param=tsan-distinguish-volatile=1");
                 }
             }
             Flavor::Asan => {}

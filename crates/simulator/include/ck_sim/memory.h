@@ -3,6 +3,13 @@
 
 #include <ck_sim/threads.h>
 
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+// g++ instruments no calls of these; clang calls functions of its own.
+extern "C" void* memcpy(void*, const void*, size_t) noexcept __asm__("ck_sim_memcpy");
+extern "C" void* memmove(void*, const void*, size_t) noexcept __asm__("ck_sim_memcpy");
+extern "C" void* memset(void*, int, size_t) noexcept __asm__("ck_sim_memset");
+#endif
+
 namespace ck_sim {
 
 // The actual access, out of the compiler's instrumentation: what calls it has told the runtime.

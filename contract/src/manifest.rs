@@ -131,6 +131,7 @@ pub struct Numerics {
 
 /// Bounds by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = {"type": "number", "minimum": 0}))]
 pub struct Tolerance {
     /// What the numbers mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +139,6 @@ pub struct Tolerance {
     pub note: Option<String>,
     /// The numbers, none negative.
     #[serde(flatten)]
-    #[schemars(extend("additionalProperties" = {"type": "number", "minimum": 0}))]
     pub bounds: BTreeMap<String, f64>,
 }
 

@@ -79,7 +79,7 @@ pub fn silu_slope(x: f32) -> f32 {
 #[inline]
 pub fn gelu_erf(x: f32) -> f32 {
     let (a, tail, e) = gaussian_tail(x);
-    let positive = if x > 0.0 { x } else { 0.0 };
+    let positive = if x >= 0.0 { x } else { -0.0 };
     (-(0.5 * a) * tail).mul_add(e, positive)
 }
 
@@ -95,7 +95,7 @@ pub fn gelu_erf_slope(x: f32) -> f32 {
 /// `|x|` up to a limit, `erfc(t) e^(t^2)` and `e^-(t^2)` for `t = |x| / sqrt(2)`.
 #[inline]
 fn gaussian_tail(x: f32) -> (f32, f32, f32) {
-    let a = at_most(x.abs(), 14.4);
+    let a = at_most(x.abs(), 15.0);
     (
         a,
         erfc_scaled(a * ROOT_HALF),

@@ -21,7 +21,7 @@ fn log1p_reduced(f: f32) -> f32 {
     q.mul_add(f * f, f)
 }
 
-/// The natural logarithm, within 0.9 ulp: `log(+-0) = -inf`, NaN below zero, `log(inf) = inf`.
+/// The natural logarithm, within 0.95 ulp: `log(+-0) = -inf`, NaN below zero, `log(inf) = inf`.
 #[inline]
 pub fn log(x: f32) -> f32 {
     let subnormal = x < f32::MIN_POSITIVE;

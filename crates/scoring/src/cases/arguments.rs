@@ -39,16 +39,22 @@ fn legal(id: String, arrange: Arrange) -> Spec {
         .with(inputs | QUERY_INVERSE_NORMS | CANDIDATE_INVERSE_NORMS | WORKSPACE)
 }
 
+/// A refused call writes nothing.
+fn leave_unwritten(buffers: &mut [Buffer]) {
+    for buffer in buffers {
+        if matches!(buffer.role, Role::Output | Role::InOut) {
+            buffer.expected = Some(buffer.initial.clone());
+            buffer.untouched.clear();
+            buffer.untouched.push(0..buffer.count());
+        }
+    }
+}
+
 /// The altered call is refused with `code`, on the path that the spec's cases run first.
 fn refused(spec: Spec, code: u32, alter: Alter) -> Case {
     Case::exact(spec.id.clone(), "cs_score", move |variation| {
         let (mut buffers, sets) = split(spec.bound_buffers(variation));
-        for buffer in &mut buffers {
-            if matches!(buffer.role, Role::Output | Role::InOut) {
-                buffer.expected = Some(buffer.initial.clone());
-                buffer.untouched = vec![0..buffer.count()];
-            }
-        }
+        leave_unwritten(&mut buffers);
         let (spec, path) = (spec.clone(), variation.path);
         Instance::new(buffers, move |library, pointers, stream| {
             let mut params = spec.filled(path, &sets, pointers);
@@ -527,13 +533,7 @@ fn asked(spec: Spec, enough: bool, path: Path) -> Case {
     Case::exact(spec.id.clone(), "cs_score", move |variation| {
         let (mut buffers, sets) = split(spec.bound_buffers(variation));
         if !enough {
-            for buffer in buffers
-                .iter_mut()
-                .filter(|buffer| buffer.role == Role::Output)
-            {
-                buffer.expected = Some(buffer.initial.clone());
-                buffer.untouched = vec![0..buffer.count()];
-            }
+            leave_unwritten(&mut buffers);
         }
         let nodes = if path == SPREAD { 1 } else { 2 };
         let (spec, path) = (spec.clone(), variation.path);

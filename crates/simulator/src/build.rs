@@ -29,14 +29,13 @@ pub struct Library {
     pub build_info: Option<String>,
 }
 
-/// The runtime that every library contains.
+/// The runtime that every library contains; the checked ones have `race` as well.
 const RUNTIME: &[&str] = &[
     "fiber",
     "host",
     "hooks",
     "memory",
     "numeric",
-    "race",
     "report",
     "scheduler",
     "sync",
@@ -156,7 +155,8 @@ pub fn build_library(
 
     let workspace = own_dir().ancestors().nth(2).unwrap_or(own_dir());
     let mut units = Vec::new();
-    for name in RUNTIME {
+    let checked = (flavor == Flavor::Checked).then_some("race");
+    for name in RUNTIME.iter().copied().chain(checked) {
         let mut arguments = compiler.flags(flavor);
         arguments.extend(compiler.runtime_flags());
         let source = own_dir().join("runtime").join(format!("{name}.cc"));

@@ -36,6 +36,8 @@ using Pc = uintptr_t;
 constexpr unsigned kLanes = 32;
 constexpr unsigned kMaxWarps = 32;
 constexpr unsigned kNamedBarriers = 16;
+// CUDA's limit for the arguments of a kernel.
+constexpr size_t kMaxArgumentBytes = 32764;
 constexpr uint8_t kPoison = 0xff;
 // Atomic reads in a row that change nothing, after which a thread is taken to be spinning.
 constexpr uint32_t kPollsBeforeSpinHint = 64;

@@ -135,6 +135,7 @@ int launch_call(const Call& call, const LaunchShape& shape) {
   read_environment();
   if (on_fiber()) return cudaErrorNotSupported;  // no launches from kernels
   if (const int error = check_shape(shape)) return error;
+  if (call.bytes > kMaxArgumentBytes) return cudaErrorInvalidValue;
   Node node;
   node.call = call;
   node.shape = shape;

@@ -295,6 +295,10 @@ void memory_register(void* p, size_t bytes, bool initialised, bool writable) {
 }
 
 void memory_unregister(void* p) {
+  if (p == nullptr) {
+    while (!regions.empty()) drop(regions.end() - 1);
+    return;
+  }
   const uintptr_t begin = reinterpret_cast<uintptr_t>(p);
   auto at = first_after(begin);
   if (at != regions.begin() && (*(at - 1))->begin == begin) drop(at - 1);
@@ -446,6 +450,8 @@ Mbarrier* need_mbarrier(uint64_t* address, const char* what, Pc pc) {
             "%s of %s, which is no initialised mbarrier", what,
             describe_address(reinterpret_cast<uintptr_t>(address)).c_str());
   }
+  // Other threads must have seen the initialisation, which was a plain write.
+  check_access(reinterpret_cast<uintptr_t>(address), 8, Access::kAtomicUpdate, pc);
   return barrier;
 }
 

@@ -28,35 +28,46 @@ struct Cell {
   uint32_t write_id;  // thread; or the number of a Split
   uint32_t write_epoch;
   uint32_t write_pc;
-  uint32_t read_id;  // thread; or the number of a ReadSet
-  uint32_t read_epoch;
-  uint32_t read_pc;
+  uint32_t use_id;  // the last read or atomic use, by thread; or the number of a UserSet
+  uint32_t use_epoch;
+  uint32_t use_pc;
   uint8_t initialised;  // a bit a byte; in global memory, whether that differs from the region's
   uint8_t write_mask;
-  uint8_t read_mask;
+  uint8_t use_mask;
   uint8_t flags;
 };
 static_assert(sizeof(Cell) == 32, "eight bytes of shadow for each of memory");
 
 namespace {
 
-constexpr uint8_t kWriteAtomic = 1;
-constexpr uint8_t kReadAtomic = 2;
-constexpr uint8_t kManyReaders = 4;
+// `Cell::flags`: two bits for the kind of the one user, then how the fields are to be read.
+constexpr uint8_t kKindBits = 3;
+constexpr uint8_t kManyUsers = 4;
 constexpr uint8_t kSplit = 8;
 
-constexpr size_t kCellBytes = 4;
-// Readers kept of one cell, by warps. More than these only make a race likelier to be found.
-constexpr size_t kMaxReaders = 64;
+// Uses that a cell remembers beside its last plain write. Of a read-modify-write only the write
+// counts: it conflicts with all that its read does.
+enum Kind : uint8_t { kPlainRead = 0, kAtomicRead = 1, kAtomicWrite = 2 };
+bool conflict(Kind a, Kind b) {
+  return (a == kPlainRead && b == kAtomicWrite) || (a == kAtomicWrite && b == kPlainRead);
+}
+// Whether a later `b` of the same thread, or of one that has seen `a`, speaks for `a` too: whatever
+// conflicts with `a` conflicts with `b`.
+bool stands_for(Kind b, Kind a) { return a == b || a == kAtomicRead; }
+const char* past(Kind kind) { return kind == kAtomicWrite ? "updated" : "read"; }
 
-struct Reader {
+constexpr size_t kCellBytes = 4;
+// Users kept of one cell, by warps. More of them would only make a race likelier to be found.
+constexpr size_t kMaxUsers = 64;
+
+struct User {
   uint32_t warp;  // of the launch
   uint32_t lanes;
   uint32_t epoch;  // the latest of these lanes
   uint32_t pc;
-  bool atomic;
+  Kind kind;
 };
-using ReadSet = std::vector<Reader>;
+using UserSet = std::vector<User>;
 // A cell a byte, where threads use parts of four bytes.
 using Split = std::array<Cell, 4>;
 
@@ -64,7 +75,7 @@ using Split = std::array<Cell, 4>;
 struct Shadow {
   Cell* cells = nullptr;  // of an arena
   uint32_t stamp = 0;
-  std::vector<ReadSet> sets;
+  std::vector<UserSet> sets;
   size_t sets_used = 0;
   std::vector<Split> splits;
   size_t splits_used = 0;
@@ -499,103 +510,116 @@ void race(const Thread* t, const char* now, Pc pc, uint32_t other, const char* t
           describe_address(address).c_str());
 }
 
-bool reader_seen(const Thread* t, const Reader& reader, uint32_t* unseen) {
-  const uint32_t first = reader.warp * kLanes;
-  if (first - t->block->first_id < padded && reader.epoch <= t->clock.block_seen) return true;
-  for (uint32_t left = reader.lanes; left != 0; left &= left - 1) {
+bool user_seen(const Thread* t, const User& user, uint32_t* unseen) {
+  const uint32_t first = user.warp * kLanes;
+  if (first - t->block->first_id < padded && user.epoch <= t->clock.block_seen) return true;
+  for (uint32_t left = user.lanes; left != 0; left &= left - 1) {
     const uint32_t id = first + static_cast<uint32_t>(__builtin_ctz(left));
-    if (seen(t, id, reader.epoch)) continue;
+    if (seen(t, id, user.epoch)) continue;
     *unseen = id;
     return false;
   }
   return true;
 }
 
-void add_reader(ReadSet& set, const Thread* t, uint32_t epoch, uint32_t pc, bool atomic) {
+void add_user(UserSet& set, const Thread* t, Kind kind, uint32_t pc) {
   const uint32_t warp = t->id / kLanes;
-  for (Reader& reader : set) {
-    if (reader.warp != warp || reader.atomic != atomic) continue;
-    if (reader.epoch < epoch) {
-      // Lanes whose last read is older are ordered with the new epoch or race themselves.
-      uint32_t unseen;
-      if (reader_seen(t, reader, &unseen)) reader.lanes = 0;
-      reader.epoch = epoch;
-      reader.pc = pc;
+  const uint32_t epoch = t->clock.epoch;
+  uint32_t unseen;
+  for (User& user : set) {
+    if (user.warp != warp || user.kind != kind) continue;
+    if (user.epoch < epoch) {
+      // Lanes whose last use is older are ordered with the new epoch or race themselves.
+      if (user_seen(t, user, &unseen)) user.lanes = 0;
+      user.epoch = epoch;
+      user.pc = pc;
     }
-    reader.lanes |= 1u << t->lane;
+    user.lanes |= 1u << t->lane;
     return;
   }
-  const Reader fresh{warp, 1u << t->lane, epoch, pc, atomic};
-  if (set.size() < kMaxReaders) {
+  const User fresh{warp, 1u << t->lane, epoch, pc, kind};
+  if (set.size() < kMaxUsers) {
     set.push_back(fresh);
     return;
   }
-  uint32_t unseen;
-  for (Reader& reader : set) {
-    if (!reader_seen(t, reader, &unseen)) continue;
-    reader = fresh;
+  for (User& user : set) {
+    if (!stands_for(kind, user.kind) || !user_seen(t, user, &unseen)) continue;
+    user = fresh;
     return;
   }
 }
 
-void read_cell(Shadow& shadow, Cell* cell, uint8_t mask, const Thread* t, bool atomic, Pc pc,
-               uintptr_t address) {
-  const uint32_t epoch = t->clock.epoch;
+const char* present(Kind kind) { return kind == kAtomicWrite ? "updates" : "reads"; }
+
+// A read, or an atomic use.
+void use_cell(Shadow& shadow, Cell* cell, uint8_t mask, const Thread* t, Kind kind, Pc pc,
+              uintptr_t address) {
   if (cell->write_epoch != 0 && cell->write_id != t->id &&
-      !(atomic && (cell->flags & kWriteAtomic)) && !seen(t, cell->write_id, cell->write_epoch)) {
-    race(t, "reads", pc, cell->write_id, "wrote", cell->write_pc, address);
+      !seen(t, cell->write_id, cell->write_epoch)) {
+    race(t, present(kind), pc, cell->write_id, "wrote", cell->write_pc, address);
   }
   const uint32_t at = short_pc(pc);
-  if (cell->flags & kManyReaders) {
-    add_reader(shadow.sets[cell->read_id], t, epoch, at, atomic);
-    return;
-  }
-  const bool was_atomic = (cell->flags & kReadAtomic) != 0;
-  if (cell->read_epoch == 0 || (cell->read_id == t->id && (was_atomic || !atomic)) ||
-      (cell->read_id != t->id && (was_atomic || !atomic) &&
-       seen(t, cell->read_id, cell->read_epoch))) {
-    cell->read_id = t->id;
-    cell->read_epoch = epoch;
-    cell->read_pc = at;
-    cell->read_mask = mask;
-    cell->flags = static_cast<uint8_t>((cell->flags & ~kReadAtomic) | (atomic ? kReadAtomic : 0));
-    return;
-  }
-  if (cell->read_id == t->id) return;  // an atomic read after a plain one: the plain one counts
-  const uint32_t number = shadow.new_set();
-  ReadSet& set = shadow.sets[number];
-  set.push_back({cell->read_id / kLanes, 1u << (cell->read_id % kLanes), cell->read_epoch,
-                 cell->read_pc, was_atomic});
-  add_reader(set, t, epoch, at, atomic);
-  cell->flags |= kManyReaders;
-  cell->read_id = number;
-}
-
-void write_cell(Shadow& shadow, Cell* cell, uint8_t mask, const Thread* t, bool atomic, Pc pc,
-                uintptr_t address) {
-  if (cell->write_epoch != 0 && cell->write_id != t->id &&
-      !(atomic && (cell->flags & kWriteAtomic)) && !seen(t, cell->write_id, cell->write_epoch)) {
-    race(t, "writes", pc, cell->write_id, "wrote", cell->write_pc, address);
-  }
-  if (cell->flags & kManyReaders) {
-    for (const Reader& reader : shadow.sets[cell->read_id]) {
-      uint32_t unseen;
-      if ((atomic && reader.atomic) || reader_seen(t, reader, &unseen)) continue;
-      race(t, "writes", pc, unseen, "read", reader.pc, address);
+  if (cell->flags & kManyUsers) {
+    UserSet& set = shadow.sets[cell->use_id];
+    uint32_t unseen;
+    for (const User& user : set) {
+      if (!conflict(kind, user.kind) || user_seen(t, user, &unseen)) continue;
+      race(t, present(kind), pc, unseen, past(user.kind), user.pc, address);
       break;
     }
-  } else if (cell->read_epoch != 0 && cell->read_id != t->id &&
-             !(atomic && (cell->flags & kReadAtomic)) &&
-             !seen(t, cell->read_id, cell->read_epoch)) {
-    race(t, "writes", pc, cell->read_id, "read", cell->read_pc, address);
+    add_user(set, t, kind, at);
+    return;
+  }
+  if (cell->use_epoch != 0) {
+    const Kind before = static_cast<Kind>(cell->flags & kKindBits);
+    const bool ordered = cell->use_id == t->id || seen(t, cell->use_id, cell->use_epoch);
+    if (!ordered && conflict(kind, before)) {
+      race(t, present(kind), pc, cell->use_id, past(before), cell->use_pc, address);
+    }
+    if (!ordered || !stands_for(kind, before)) {
+      const uint32_t number = shadow.new_set();
+      UserSet& set = shadow.sets[number];
+      set.push_back({cell->use_id / kLanes, 1u << (cell->use_id % kLanes), cell->use_epoch,
+                     cell->use_pc, before});
+      add_user(set, t, kind, at);
+      cell->flags |= kManyUsers;
+      cell->use_id = number;
+      return;
+    }
+  }
+  cell->use_id = t->id;
+  cell->use_epoch = t->clock.epoch;
+  cell->use_pc = at;
+  cell->use_mask = mask;
+  cell->flags = static_cast<uint8_t>((cell->flags & ~kKindBits) | kind);
+}
+
+// A plain write: whatever went before is ordered before it, or a race that has been told.
+void write_cell(Shadow& shadow, Cell* cell, uint8_t mask, const Thread* t, Pc pc,
+                uintptr_t address) {
+  if (cell->write_epoch != 0 && cell->write_id != t->id &&
+      !seen(t, cell->write_id, cell->write_epoch)) {
+    race(t, "writes", pc, cell->write_id, "wrote", cell->write_pc, address);
+  }
+  if (cell->flags & kManyUsers) {
+    for (const User& user : shadow.sets[cell->use_id]) {
+      uint32_t unseen;
+      if (user_seen(t, user, &unseen)) continue;
+      race(t, "writes", pc, unseen, past(user.kind), user.pc, address);
+      break;
+    }
+  } else if (cell->use_epoch != 0 && cell->use_id != t->id &&
+             !seen(t, cell->use_id, cell->use_epoch)) {
+    race(t, "writes", pc, cell->use_id, past(static_cast<Kind>(cell->flags & kKindBits)),
+         cell->use_pc, address);
   }
   cell->write_id = t->id;
   cell->write_epoch = t->clock.epoch;
   cell->write_pc = short_pc(pc);
   cell->write_mask = mask;
-  cell->read_epoch = 0;
-  cell->read_mask = 0;
-  cell->flags = atomic ? kWriteAtomic : 0;
+  cell->use_epoch = 0;
+  cell->use_mask = 0;
+  cell->flags = 0;
 }
 
 // From here on the cell is one for each of its bytes.
@@ -607,22 +631,22 @@ Split& split_cell(Shadow& shadow, Cell* cell) {
     part = *cell;
     const uint8_t bit = static_cast<uint8_t>(1u << byte);
     if (!(cell->write_mask & bit)) part.write_epoch = 0;
-    if (!(cell->read_mask & bit) && !(cell->flags & kManyReaders)) part.read_epoch = 0;
-    if (cell->flags & kManyReaders) {
-      if (cell->read_mask & bit) {
+    if (!(cell->use_mask & bit) && !(cell->flags & kManyUsers)) part.use_epoch = 0;
+    if (cell->flags & kManyUsers) {
+      if (cell->use_mask & bit) {
         const uint32_t set = shadow.new_set();
-        shadow.sets[set] = shadow.sets[cell->read_id];
-        part.read_id = set;
+        shadow.sets[set] = shadow.sets[cell->use_id];
+        part.use_id = set;
       } else {
-        part.read_epoch = 0;
-        part.flags &= static_cast<uint8_t>(~kManyReaders);
+        part.use_epoch = 0;
+        part.flags &= static_cast<uint8_t>(~kManyUsers);
       }
     }
   }
   cell->flags = kSplit;
   cell->write_id = number;
   cell->write_epoch = 0;
-  cell->read_epoch = 0;
+  cell->use_epoch = 0;
   return split;
 }
 
@@ -642,7 +666,8 @@ void check_cells(const Place& place, uintptr_t address, size_t bytes, Access acc
                      access == Access::kAtomicUpdate;
   const bool writes = access == Access::kWrite || access == Access::kAtomicWrite ||
                       access == Access::kReleaseWrite || access == Access::kAtomicUpdate;
-  const bool atomic = access >= Access::kAtomicRead;
+  const bool plain_write = access == Access::kWrite;
+  const Kind kind = access < Access::kAtomicRead ? kPlainRead : writes ? kAtomicWrite : kAtomicRead;
   uintptr_t at = address & ~static_cast<uintptr_t>(kCellBytes - 1);
   const uintptr_t end = address + bytes;
   for (Cell* cell = place.cells; at < end; ++cell, at += kCellBytes) {
@@ -673,22 +698,22 @@ void check_cells(const Place& place, uintptr_t address, size_t bytes, Access acc
     // Threads that use other bytes of these four must not be taken for users of the same.
     const bool partly = (cell->flags & kSplit) ||
                         (cell->write_epoch != 0 && cell->write_mask != mask) ||
-                        (cell->read_epoch != 0 && cell->read_mask != mask);
+                        (cell->use_epoch != 0 && cell->use_mask != mask);
     if (__builtin_expect(!partly, 1)) {
-      if (writes) {
-        write_cell(shadow, cell, mask, t, atomic, pc, first);
+      if (plain_write) {
+        write_cell(shadow, cell, mask, t, pc, first);
       } else {
-        read_cell(shadow, cell, mask, t, atomic, pc, first);
+        use_cell(shadow, cell, mask, t, kind, pc, first);
       }
     } else {
       Split& split = (cell->flags & kSplit) ? shadow.splits[cell->write_id] : split_cell(shadow, cell);
       for (unsigned byte = 0; byte < kCellBytes; ++byte) {
         const uint8_t bit = static_cast<uint8_t>(1u << byte);
         if (!(mask & bit)) continue;
-        if (writes) {
-          write_cell(shadow, &split[byte], bit, t, atomic, pc, at + byte);
+        if (plain_write) {
+          write_cell(shadow, &split[byte], bit, t, pc, at + byte);
         } else {
-          read_cell(shadow, &split[byte], bit, t, atomic, pc, at + byte);
+          use_cell(shadow, &split[byte], bit, t, kind, pc, at + byte);
         }
       }
     }
@@ -777,8 +802,6 @@ inline bool locate(Thread* t, uintptr_t address, size_t bytes, Access access, Pc
     }
     return false;
   }
-  const uintptr_t arguments = reinterpret_cast<uintptr_t>(t->block->launch->arguments.data());
-  if (address >= arguments && address < arguments + t->block->launch->arguments.size()) return false;
   out_of_bounds(t, address, bytes, pc, "an access");
   return false;
 }

@@ -30,6 +30,9 @@ constexpr size_t kShuffledWindow = 4;
 // Rounds over all live blocks in which nobody does anything but poll.
 constexpr int kIdleRounds = 2000;
 
+// The running kernel's arguments. In the library's own image: no freed buffer can have lain here.
+alignas(64) uint8_t launch_arguments[kMaxArgumentBytes];
+
 std::vector<Block*> free_blocks;
 std::vector<Thread*> free_threads[kMaxWarps + 1];  // arrays, by warps
 sigjmp_buf fault_jump;
@@ -571,12 +574,13 @@ extern "C" void ck_sim_fiber_main() {
   }
 #endif
   const Launch& launch = *global.launch;
-  launch.call.invoke(launch.call.kernel, launch.arguments.data());
+  launch.call.invoke(launch.call.kernel, launch_arguments);
   thread_exit();
 }
 
 int run_launch(Launch& launch) {
   global.launch = &launch;
+  std::copy(launch.arguments.begin(), launch.arguments.end(), launch_arguments);
   ++global.launch_number;
   global.failed = false;
   global.random = global.seed * 0x9e3779b97f4a7c15ull + 0x2545f4914f6cdd1dull;

@@ -13,8 +13,13 @@ extern "C" void* memset(void*, int, size_t) noexcept __asm__("ck_sim_memset");
 namespace ck_sim {
 
 // The actual access, out of the compiler's instrumentation: what calls it has told the runtime.
+// Without noipa g++ may move the load into the caller, and instrument it there.
+#if defined(__clang__)
+#define CK_SIM_RAW static __attribute__((noinline, no_sanitize("thread", "undefined")))
+#else
 #define CK_SIM_RAW \
-  static __attribute__((noinline, no_sanitize("thread"), no_sanitize("undefined")))
+  static __attribute__((noinline, noipa, no_sanitize("thread"), no_sanitize("undefined")))
+#endif
 
 // Shared memory. `site` is an address of its own for each declaration.
 void* shared_array_bytes(const void* site, size_t bytes, size_t alignment);
@@ -247,3 +252,4 @@ CK_SIM_CAS(unsigned)
 CK_SIM_CAS(unsigned short)
 CK_SIM_CAS(unsigned long long)
 #undef CK_SIM_CAS
+#undef CK_SIM_RAW

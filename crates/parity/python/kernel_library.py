@@ -132,6 +132,8 @@ class Gpu:
         self._do(
             "cuMemsetD8_v2", pointer, ctypes.c_ubyte(fill), ctypes.c_size_t(max(size, 1))
         )
+        # The fill is not ordered with the created stream.
+        self._do("cuCtxSynchronize")
         self.allocations.append(ctypes.c_void_p(pointer.value))
         return self.allocations[-1]
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use bench_kit::Bench;
 use parity::Case;
 use serde::Deserialize;
 
@@ -13,12 +14,15 @@ pub struct Backend {
     pub name: &'static str,
     /// Its parity cases.
     pub cases: fn() -> Vec<Case>,
+    /// What the bench measures.
+    pub benches: fn() -> Vec<Bench>,
 }
 
 /// Every kernel crate of the workspace, by name.
 pub const BACKENDS: &[Backend] = &[Backend {
     name: "scoring",
     cases: scoring::cases::cases,
+    benches: scoring::bench::benches,
 }];
 
 /// The kernel crate of that name.

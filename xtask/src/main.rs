@@ -15,6 +15,7 @@ mod clock;
 mod commands;
 mod output;
 mod suite;
+mod suite_library;
 mod toolkit;
 mod workspace;
 

@@ -1,6 +1,6 @@
 // The kernels of floors.h. Each is the simplest that reaches the ceiling it measures: 16-byte
 // accesses, four in flight a thread, threads in a grid-stride loop.
-#include <floors.h>
+#include "floors.h"
 
 #include <ck/cluster.cuh>
 #include <ck/host.cuh>

@@ -30,7 +30,7 @@ impl Gpu {
         let info = DeviceInfo {
             name: about.name.clone(),
             sm_count: about.sm_count.unsigned_abs(),
-            driver: driver_version().unwrap_or_else(|| {
+            driver: parity::driver::release().unwrap_or_else(|| {
                 format!("CUDA {}.{}", about.driver / 1000, about.driver % 1000 / 10)
             }),
         };
@@ -41,14 +41,6 @@ impl Gpu {
             graphs: RefCell::default(),
         })
     }
-}
-
-/// The kernel module's version, which the driver API does not tell.
-fn driver_version() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
-    let is_version =
-        |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
-    text.split_whitespace().find(is_version).map(String::from)
 }
 
 impl Drop for Gpu {

@@ -2,7 +2,7 @@
 
 mod evidence;
 mod known_bad;
-mod library;
+pub mod library;
 mod older_form;
 mod sanitizer;
 

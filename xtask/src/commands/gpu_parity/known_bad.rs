@@ -1,8 +1,7 @@
 //! The kernels that the harness must fail, on the GPU that everything else ran on.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use build_support::{Jobs, Manifest, arch, nvcc};
 use contract::Finding;
 use contract::evidence::KnownBad;
 use parity::known_bad::{GOOD, KNOWN_BAD, case};
@@ -10,7 +9,7 @@ use parity::{Gpu, Library, Options, Outcome, Runner};
 
 use crate::output::Output;
 use crate::suite::Target;
-use crate::toolkit;
+use crate::suite_library;
 
 /// What came of running them.
 pub struct KnownBadRun {
@@ -52,7 +51,7 @@ pub fn run(gpu: &Gpu, root: &Path, out: &Output) -> KnownBadRun {
         why: None,
         control: None,
     };
-    let library = library(root, out).and_then(|path| Ok(Library::open(path)?));
+    let library = suite_library::KNOWN_BAD.path(root, out).and_then(|path| Ok(Library::open(path)?));
     let library = match library {
         Ok(library) => library,
         Err(error) => {
@@ -83,42 +82,4 @@ pub fn run(gpu: &Gpu, root: &Path, out: &Output) -> KnownBadRun {
         run.results.len()
     ));
     run
-}
-
-/// Where the library is; compiled where the tree has its source.
-fn library(root: &Path, out: &Output) -> anyhow::Result<PathBuf> {
-    let dist = root.join("target/dist/known_bad");
-    let path = dist.join("libknown_bad.so");
-    let dir = root.join("crates/parity/known_bad");
-    if dir.join("library.json").is_file() && root.join("xtask/Cargo.toml").is_file() {
-        compile(root, &dir, &dist, out)?;
-    }
-    anyhow::ensure!(path.is_file(), "{} is not there", path.display());
-    Ok(path)
-}
-
-/// Compiles `known_bad.cu` as the backends are compiled. Does nothing when nothing changed.
-pub fn compile(root: &Path, dir: &Path, dist: &Path, out: &Output) -> anyhow::Result<()> {
-    let manifest = Manifest::read(&dir.join("library.json"))?;
-    let toolkit = toolkit::compiler(root, manifest.build.min_toolkit.as_deref(), out)?;
-    let archs = arch::parse_list(&manifest.build.architectures)?;
-    let built = nvcc::build(&nvcc::Request {
-        crate_dir: dir,
-        manifest: &manifest,
-        shared_include: &root.join("crates/build-support/include"),
-        toolkit: &toolkit,
-        archs: &archs,
-        out_dir: &root.join("target/compile/known_bad"),
-        shared_library: true,
-        warnings_are_errors: true,
-        target_arch: std::env::consts::ARCH,
-        jobs: &Jobs::of_machine(),
-        observer: &|_, _| {},
-    })?;
-    let library = built
-        .shared_library
-        .ok_or_else(|| anyhow::anyhow!("no library was linked"))?;
-    std::fs::create_dir_all(dist)?;
-    std::fs::copy(library, dist.join("libknown_bad.so"))?;
-    Ok(())
 }

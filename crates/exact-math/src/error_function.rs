@@ -38,7 +38,7 @@ pub(crate) fn exp_of_minus_product(a: f32, b: f32) -> f32 {
     (-low).mul_add(e, e)
 }
 
-/// The error function, within 1.1 ulp; odd, `erf(+-inf) = +-1`.
+/// The error function, within 1.13 ulp; odd, `erf(+-inf) = +-1`.
 ///
 /// Below 0.92 `x + x p(x^2)`, minimax `p` of degree 6, relative error 2^-30; above it `1 - erfc(x)`.
 #[inline]

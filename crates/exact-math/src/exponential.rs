@@ -24,7 +24,7 @@ fn exp_reduced(r: f32) -> f32 {
     p.mul_add(r, 1.0)
 }
 
-/// `e^x`, within 0.87 ulp: overflow to infinity, gradual underflow, `exp(-inf) = 0`, NaN for NaN.
+/// `e^x`, within 0.9 ulp: overflow to infinity, gradual underflow, `exp(-inf) = 0`, NaN for NaN.
 ///
 /// With `n = rint(x / ln 2)` and `r = x - n ln 2`, `e^x = p(r) * 2^(n+-64) * 2^-+64`. The first product never leaves the
 /// normal range, so the second rounds once, into a subnormal, a normal number or infinity as the case may be.

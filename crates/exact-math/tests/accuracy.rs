@@ -23,18 +23,18 @@ macro_rules! claims {
 }
 
 claims! {
-    exp: exp, 0.87;
+    exp: exp, 0.9;
     log: f64::ln, 0.95;
     log1p: log1p, 1.5;
-    sigmoid: sigmoid, 2.7;
+    sigmoid: sigmoid, 2.8;
     softplus: softplus, 1.9;
     rsqrt_rn: rsqrt, 0.500_001;
     tanh: f64::tanh, 1.4;
-    tanh_slope: tanh_slope, 5.0;
-    erf: erf, 1.1;
+    tanh_slope: tanh_slope, 5.1;
+    erf: erf, 1.13;
     silu: silu, 3.4;
-    silu_slope: silu_slope, 4.2;
-    gelu_erf: gelu_erf, 5.5;
+    silu_slope: silu_slope, 4.3;
+    gelu_erf: gelu_erf, 6.5;
     gelu_erf_slope: gelu_erf_slope, 4.0;
     gelu_tanh: gelu_tanh, 3.0;
     gelu_tanh_slope: gelu_tanh_slope, 2.5;

@@ -38,16 +38,42 @@ fn compiler() -> Option<String> {
         })
 }
 
-/// A stride through every sign and exponent, and for each of these the mantissas where rounding changes its mind.
+/// A stride through every sign and exponent, for each of these the mantissas where rounding changes its mind, a finer
+/// stride where most functions bend, and the surroundings of every limit in the source.
 fn patterns() -> Vec<u32> {
     const MANTISSAS: [u32; 12] = [
         0, 1, 2, 3, 0x2a_aaaa, 0x35_04f2, 0x35_04f3, 0x3f_ffff, 0x40_0000, 0x40_0001, 0x7f_fffe,
         0x7f_ffff,
     ];
+    const LIMITS: [f32; 16] = [
+        0.312_5,
+        0.625,
+        0.92,
+        0.707_106_77,
+        1.0,
+        10.2,
+        14.4,
+        15.0,
+        20.0,
+        87.336_54,
+        88.722_83,
+        103.972_08,
+        104.0,
+        110.0,
+        120.0,
+        0.292_893_2,
+    ];
     let stride = (0..=u32::MAX).step_by(8191);
     let edges =
         (0..512_u32).flat_map(|sign_and_exponent| MANTISSAS.map(|m| (sign_and_exponent << 23) | m));
-    stride.chain(edges).collect()
+    let bends = (0.125_f32.to_bits()..128_f32.to_bits()).step_by(1021);
+    let limits = LIMITS
+        .into_iter()
+        .flat_map(|limit| limit.to_bits() - 40..=limit.to_bits() + 40);
+    let both_signs = bends
+        .chain(limits)
+        .flat_map(|bits| [bits, bits | 0x8000_0000]);
+    stride.chain(edges).chain(both_signs).collect()
 }
 
 #[test]

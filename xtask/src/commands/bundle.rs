@@ -1,8 +1,17 @@
 //! `bundle`.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::output::{Exit, Failure, Output};
+use anyhow::Context;
+use contract::{Finding, Severity};
+use serde_json::json;
+
+use crate::commands::compile::Work;
+use crate::output::{Document, Exit, Failure, Output};
+use crate::suite_library::{FLOORS, KNOWN_BAD};
+use crate::workspace;
 
 /// Pack one folder that runs gpu-parity and bench on a GPU host with no Rust and no nvcc.
 #[derive(clap::Args)]
@@ -12,7 +21,203 @@ pub struct Args {
     pub out: Option<PathBuf>,
 }
 
+/// What may be carried to a GPU host in one go.
+const MOST_BYTES: u64 = 60 << 20;
+
+/// Folders of the tree that the commands read: manifests, the sources that digests are made of,
+/// what the cases read, and the evidence and results so far.
+const TREE: [&str; 4] = ["crates", "ci", "contract/schema", "docs"];
+
+const RUN: &str = r#"#!/bin/sh
+# Runs a command of this bundle; without arguments the parity suite, then the benchmarks.
+# Results land below docs/, where the workspace keeps them.
+set -eu
+cd "$(dirname "$0")"
+if [ "$#" -gt 0 ]; then
+  exec ./xtask "$@"
+fi
+./xtask gpu-parity --require-gpu
+./xtask bench
+"#;
+
 /// Runs the command.
-pub fn run(_args: &Args, _out: &Output) -> anyhow::Result<Exit> {
-    Err(Failure::Environment("bundle is not built yet".into()).into())
+pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
+    let root = workspace::root()?;
+    if !root.join("xtask/Cargo.toml").is_file() {
+        let message = "a bundle is made from the workspace, and this directory is not one";
+        return Err(Failure::Environment(message.into()).into());
+    }
+    let bundle = args.out.clone().unwrap_or_else(|| root.join(".bundle"));
+    let work = Work::plan(&root, None, &[], out)?;
+
+    let mut files = Vec::new();
+    for (target, result) in work.targets.iter().zip(work.compile(out)) {
+        let compiled = result?;
+        files.push((compiled.shared_library(target), dist(&target.manifest.name)));
+    }
+    for library in [&KNOWN_BAD, &FLOORS] {
+        let path = library.path(&root, out)?;
+        let stem = path
+            .parent()
+            .and_then(Path::file_name)
+            .context("a library lies in a folder")?;
+        files.push((path.clone(), dist(&stem.to_string_lossy())));
+    }
+    files.push((release_binary(&root, out)?, PathBuf::new()));
+    let sim = root.join("target/sim");
+    for library in simulator_libraries(&sim)? {
+        let below = library.strip_prefix(&sim).context("it was found there")?;
+        let dir = below.parent().unwrap_or(Path::new(""));
+        files.push((library.clone(), Path::new("target/sim").join(dir)));
+    }
+    for file in tree_files(&root)? {
+        let dir = file.parent().unwrap_or(Path::new("")).to_owned();
+        files.push((root.join(&file), dir));
+    }
+
+    // The old one goes only now that everything for the new one is there.
+    if bundle.exists() {
+        anyhow::ensure!(
+            bundle.join("run.sh").is_file() || fs::read_dir(&bundle)?.next().is_none(),
+            "{} is there and is no bundle; remove it or name another folder",
+            bundle.display()
+        );
+        fs::remove_dir_all(&bundle)
+            .with_context(|| format!("cannot remove {}", bundle.display()))?;
+    }
+    let mut bytes = 0;
+    for (from, dir) in &files {
+        let dir = bundle.join(dir);
+        fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let to = dir.join(from.file_name().context("a file has a name")?);
+        bytes += fs::copy(from, &to)
+            .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    }
+    write_script(&bundle.join("run.sh"))?;
+
+    let mut findings = Vec::new();
+    if bytes > MOST_BYTES {
+        let message = format!("holds {bytes} bytes, must hold at most {MOST_BYTES}");
+        let path = bundle.display().to_string();
+        findings.push(Finding::new(
+            Severity::Error,
+            "bundle-size",
+            path,
+            "",
+            message,
+        ));
+    }
+    let megabytes = bytes as f64 / f64::from(1 << 20);
+    out.say(format_args!(
+        "{}: {} files, {megabytes:.1} MiB; run.sh there runs gpu-parity and bench",
+        bundle.display(),
+        files.len() + 1,
+    ));
+    let mut document = Document::new(Vec::new(), findings);
+    document.more.insert("bundle".into(), json!(bundle));
+    document.more.insert("bytes".into(), json!(bytes));
+    Ok(out.finish(&document))
+}
+
+fn dist(name: &str) -> PathBuf {
+    Path::new("target/dist").join(name)
+}
+
+/// This program in the release profile, without symbols.
+fn release_binary(root: &Path, out: &Output) -> anyhow::Result<PathBuf> {
+    out.log("building xtask in the release profile");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(&cargo)
+        .args([
+            "build",
+            "--release",
+            "--package",
+            "xtask",
+            "--message-format=json",
+        ])
+        .current_dir(root)
+        .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .with_context(|| format!("{} does not run", Path::new(&cargo).display()))?;
+    anyhow::ensure!(
+        output.status.success(),
+        "xtask does not build in the release profile"
+    );
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let executable = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "xtask")
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    executable.context("cargo named no executable")
+}
+
+/// The simulator's libraries, where some were built: what a machine without a GPU runs.
+fn simulator_libraries(sim: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    if !sim.is_dir() {
+        return Ok(found);
+    }
+    let list = |dir: &Path| -> anyhow::Result<Vec<PathBuf>> {
+        let entries =
+            fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?;
+        entries.map(|entry| Ok(entry?.path())).collect()
+    };
+    for backend in list(sim)?.into_iter().filter(|path| path.is_dir()) {
+        for flavor in list(&backend)?.into_iter().filter(|path| path.is_dir()) {
+            found.extend(list(&flavor)?.into_iter().filter(|file| {
+                file.file_name()
+                    .is_some_and(|name| name.to_string_lossy().ends_with("_sim.so"))
+            }));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The files of the tree, as git knows them: build output stays behind.
+fn tree_files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let output = Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--",
+        ])
+        .args(TREE)
+        .current_dir(root)
+        .output();
+    let output = output.map_err(|e| {
+        Failure::Environment(format!("git, which lists the tree, does not run: {e}"))
+    })?;
+    anyhow::ensure!(
+        output.status.success(),
+        "git does not list the tree: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    let listed = String::from_utf8_lossy(&output.stdout);
+    let mut files: Vec<PathBuf> = listed
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .map(PathBuf::from)
+        // A file that is deleted and still in the index is listed.
+        .filter(|file| root.join(file).is_file())
+        .collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+fn write_script(path: &Path) -> anyhow::Result<()> {
+    fs::write(path, RUN).with_context(|| format!("cannot write {}", path.display()))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
 }

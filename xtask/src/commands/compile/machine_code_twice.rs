@@ -80,7 +80,6 @@ fn run_build_script(
         .env(format!("{prefix}_CUDA_ARCHS"), arch)
         .env_remove(format!("{prefix}_LIB_DIR"))
         .env_remove("DOCS_RS")
-        .env("CARGO_TARGET_DIR", work.root.join("target/kernels/cargo"))
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("{} does not run", Path::new(&cargo).display()))?;

@@ -76,7 +76,7 @@ CK_DEVICE float outside(float x, float pole) {
   return x > pole ? above : below;
 }
 
-// ln(1 + x) for finite x > -1; for others finite or of the sign of the infinity that outside() adds.
+// ln(1 + x) for finite x > -1; for others finite, or of the sign of what outside() adds.
 CK_DEVICE float log1p_inside(float x) {
   const uint32_t n = (__float_as_uint(__fadd_rn(1.0f, x)) - kRootHalf) & kExponent;
   const float reduced = __uint_as_float(__float_as_uint(x) - n);
@@ -225,8 +225,7 @@ CK_DEVICE float tanh(float x) {
   p = __fmaf_rn(p, s, -0.3333328f);
   const float small = __fmaf_rn(__fmul_rn(p, s), a, a);
   const float z = exp_nonpositive(__fmul_rn(-2.0f, a));
-  const float large =
-      __fmaf_rn(__fmul_rn(-2.0f, z), detail::reciprocal(__fadd_rn(1.0f, z)), 1.0f);
+  const float large = __fmaf_rn(__fmul_rn(-2.0f, z), detail::reciprocal(__fadd_rn(1.0f, z)), 1.0f);
   return detail::signed_as(a < 0.625f ? small : large, x);
 }
 
@@ -249,8 +248,7 @@ CK_DEVICE float erf(float x) {
   p = __fmaf_rn(p, s, 0.12837917f);
   const float small = __fmaf_rn(p, a, a);
   const float t = a > 10.2f ? 10.2f : a;
-  const float large =
-      __fmaf_rn(-detail::erfc_scaled(t), detail::exp_of_minus_product(t, t), 1.0f);
+  const float large = __fmaf_rn(-detail::erfc_scaled(t), detail::exp_of_minus_product(t, t), 1.0f);
   return detail::signed_as(a < 0.92f ? small : large, x);
 }
 
@@ -273,17 +271,16 @@ CK_DEVICE float gelu_erf(float x) {
 // Phi(x) + x phi(x).
 CK_DEVICE float gelu_erf_slope(float x) {
   const detail::GaussianTail tail = detail::gaussian_tail(x);
-  const float negative =
-      __fmul_rn(__fmaf_rn(-0.3989423f, tail.magnitude, __fmul_rn(0.5f, tail.scaled)),
-                tail.exponential);
+  const float negative = __fmul_rn(
+      __fmaf_rn(-0.3989423f, tail.magnitude, __fmul_rn(0.5f, tail.scaled)), tail.exponential);
   return x > 0.0f ? __fsub_rn(1.0f, negative) : negative;
 }
 
 // x sigmoid(v), v = 2 sqrt(2/pi) (x + 0.044715 x^3): x/2 (1 + tanh(v/2)) without its cancellation,
 // 3 (1 + |v|) ulp. gelu_tanh(-inf) is its limit, -0.
 CK_DEVICE float gelu_tanh(float x) {
-  return detail::gated(
-      x, __fmul_rn(x, __fmaf_rn(__fmul_rn(x, x), detail::kGeluC3, detail::kGeluC1)));
+  return detail::gated(x,
+                       __fmul_rn(x, __fmaf_rn(__fmul_rn(x, x), detail::kGeluC3, detail::kGeluC1)));
 }
 
 // a (1 + (1 - a) x v').

@@ -1,9 +1,8 @@
 // apply INPUTS OUTPUTS NAME...: reads bit patterns (uint32) from a file and writes, for each named
 // function of <ck/math.cuh>, the patterns of its results.
-#include <ck/math.cuh>
-
 #include <stdio.h>
 
+#include <ck/math.cuh>
 #include <vector>
 
 namespace {

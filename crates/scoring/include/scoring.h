@@ -13,9 +13,10 @@
  * GPU, at every batch size, alignment, stride and launch geometry.
  *
  * ORDER (numerics version 1; a change of it is a new major version).
- *   Sums over D: element e belongs to lane (e / 4) % 32 and accumulator e % 4 of that lane; each
- *   accumulator is one fma chain from +0 in ascending e; a lane's value is (a0 + a1) + (a2 + a3);
- *   lanes are added by an xor butterfly 16, 8, 4, 2, 1.
+ *   Sums over D: in segments of 512 elements. Element e belongs to lane (e / 4) % 32 and to
+ *   accumulator e % 4 of that lane; in a segment each accumulator is one fma chain from +0 in
+ *   ascending e, and a lane's value is (a0 + a1) + (a2 + a3). A lane adds its segments in ascending
+ *   order, from +0; lanes are added by an xor butterfly 16, 8, 4, 2, 1.
  *   Sums of squares outside [2^-100, inf) are redone on x * 2^-e, e the exponent of max |x|, and so
  *   is the dot product of such a row; eps floors the true norm.
  *   Softmax: candidates in tiles of 256. In a tile, lane l takes candidates l, l+32, .. l+224; m =

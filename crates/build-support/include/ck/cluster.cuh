@@ -71,9 +71,7 @@ template <typename T>
 CK_DEVICE T* cluster_map(T* local, unsigned rank) {
 #if __CUDA_ARCH__ >= 900
   uint64_t remote;
-  asm("mapa.u64 %0, %1, %2;"
-      : "=l"(remote)
-      : "l"(reinterpret_cast<uint64_t>(local)), "r"(rank));
+  asm("mapa.u64 %0, %1, %2;" : "=l"(remote) : "l"(reinterpret_cast<uint64_t>(local)), "r"(rank));
   return reinterpret_cast<T*>(remote);
 #else
   __trap();

@@ -4,8 +4,9 @@
 // elsewhere is neither reported as ours nor cleared: only return codes of our own calls count.
 #pragma once
 
-#include <ck/platform.cuh>
 #include <ck/status.h>
+
+#include <ck/platform.cuh>
 
 namespace ck {
 
@@ -28,6 +29,8 @@ struct LaunchConfig {
 
 #if defined(CK_SIM)
 
+inline const char* cuda_error_string(int code) { return ck_sim::error_string(code); }
+
 inline int current_device(Device* out) {
   ck_sim::DeviceInfo info = ck_sim::device_info();
   *out = Device{0, info.major, info.minor, info.sm_count, info.shared_bytes_optin};
@@ -35,10 +38,15 @@ inline int current_device(Device* out) {
 }
 
 template <typename... Parameters, typename... Arguments>
-int launch(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) {
+int launch_as(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) {
   ck_sim::LaunchShape shape{config.grid,    config.block, config.shared_bytes,
                             config.cluster, config.pdl,   config.stream};
   return ck_sim::launch<Parameters...>(kernel, shape, static_cast<Parameters>(arguments)...);
+}
+
+template <auto kKernel, typename... Arguments>
+int launch(const LaunchConfig& config, Arguments... arguments) {
+  return launch_as(kKernel, config, arguments...);
 }
 
 #else
@@ -56,6 +64,11 @@ struct DeviceSlot {
 static DeviceSlot device_slots[kMaxDevices];
 
 }  // namespace detail
+
+// The runtime's sentence for a cudaError_t; never null.
+static inline const char* cuda_error_string(int code) {
+  return cudaGetErrorString(static_cast<cudaError_t>(code));
+}
 
 static inline int current_device(Device* out) {
   int ordinal = -1;
@@ -87,24 +100,29 @@ static inline int current_device(Device* out) {
   return 0;
 }
 
-// Queues `kernel` as one node. Function attributes (shared memory beyond 48 KB, clusters beyond
-// 8) are set once per kernel and device.
+namespace detail {
+
+// Function attributes that kernels were given, per device: set before the first launch that needs
+// them, then remembered. Two threads that race set equal values.
+template <auto kKernel>
+struct Attributes {
+  static inline int shared_bytes[kMaxDevices] = {};
+  static inline int non_portable[kMaxDevices] = {};
+};
+
+static inline int set_attribute(const void* kernel, cudaFuncAttribute attribute, int value,
+                                int* remembered) {
+  if (remembered != nullptr && __atomic_load_n(remembered, __ATOMIC_ACQUIRE) >= value) return 0;
+  const cudaError_t error = cudaFuncSetAttribute(kernel, attribute, value);
+  if (error == cudaSuccess && remembered != nullptr) {
+    __atomic_store_n(remembered, value, __ATOMIC_RELEASE);
+  }
+  return error;
+}
+
 template <typename... Parameters, typename... Arguments>
-static int launch(void (*kernel)(Parameters...), const LaunchConfig& config,
-                  Arguments... arguments) {
-  constexpr unsigned kDefaultShared = 48 * 1024;
-  constexpr unsigned kPortableCluster = 8;
-  if (config.shared_bytes > kDefaultShared) {
-    cudaError_t error = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(config.shared_bytes));
-    if (error != cudaSuccess) return error;
-  }
-  if (config.cluster > kPortableCluster) {
-    cudaError_t error = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                             cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-    if (error != cudaSuccess) return error;
-  }
+static int launch_as(void (*kernel)(Parameters...), const LaunchConfig& config,
+                     Arguments... arguments) {
   cudaLaunchAttribute attributes[2];
   unsigned count = 0;
   if (config.cluster > 1) {
@@ -127,6 +145,35 @@ static int launch(void (*kernel)(Parameters...), const LaunchConfig& config,
   launch.attrs = attributes;
   launch.numAttrs = count;
   return cudaLaunchKernelEx(&launch, kernel, static_cast<Parameters>(arguments)...);
+}
+
+}  // namespace detail
+
+// Queues the kernel as one node.
+template <auto kKernel, typename... Arguments>
+static int launch(const LaunchConfig& config, Arguments... arguments) {
+  constexpr unsigned kDefaultShared = 48 * 1024;
+  constexpr unsigned kPortableCluster = 8;
+  if (config.shared_bytes > kDefaultShared || config.cluster > kPortableCluster) {
+    int ordinal = -1;
+    if (const cudaError_t error = cudaGetDevice(&ordinal)) return error;
+    const bool cached = ordinal >= 0 && ordinal < detail::kMaxDevices;
+    const void* const kernel = reinterpret_cast<const void*>(kKernel);
+    using Given = detail::Attributes<kKernel>;
+    if (config.shared_bytes > kDefaultShared) {
+      const int error = detail::set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              static_cast<int>(config.shared_bytes),
+                                              cached ? &Given::shared_bytes[ordinal] : nullptr);
+      if (error != 0) return error;
+    }
+    if (config.cluster > kPortableCluster) {
+      const int error =
+          detail::set_attribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1,
+                                cached ? &Given::non_portable[ordinal] : nullptr);
+      if (error != 0) return error;
+    }
+  }
+  return detail::launch_as(kKernel, config, arguments...);
 }
 
 #endif

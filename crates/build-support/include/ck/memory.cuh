@@ -46,9 +46,7 @@ CK_DEVICE void store_stream(T* p, T value) {
   __stcs(p, value);
 }
 
-CK_DEVICE void prefetch_l2(const void* p) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-}
+CK_DEVICE void prefetch_l2(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 CK_DEVICE uint32_t load_relaxed(const uint32_t* p) {
   uint32_t v;

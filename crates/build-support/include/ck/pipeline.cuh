@@ -1,4 +1,4 @@
-// Asynchronous copies into shared memory, and programmatic dependent launch.
+// Asynchronous copies into shared memory, named barriers, and programmatic dependent launch.
 //
 // The simulator lets copied data land only at the wait, and reports a kernel launched with `pdl`
 // that touches global memory before dependency_wait().
@@ -10,6 +10,7 @@ namespace ck {
 
 #if defined(CK_SIM)
 
+using ck_sim::barrier_sync;
 using ck_sim::copy_async_16;
 using ck_sim::copy_async_4;
 using ck_sim::copy_async_8;
@@ -19,6 +20,11 @@ using ck_sim::dependency_trigger;
 using ck_sim::dependency_wait;
 
 #else
+
+// Barrier `id` (1..15; 0 is __syncthreads) among `threads` threads, whole warps.
+CK_DEVICE void barrier_sync(int id, int threads) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
 
 // Waits until the kernels that this one depends on have finished and their writes are visible.
 // Every thread of every block calls it before its first global access; without the launch
@@ -52,8 +58,7 @@ CK_DEVICE void copy_async_16(void* shared, const void* global) {
 }
 CK_DEVICE void copy_async_8(void* shared, const void* global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(shared)),
-               "l"(global)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(shared)), "l"(global)
                : "memory");
 #else
   *static_cast<uint2*>(shared) = *static_cast<const uint2*>(global);
@@ -61,8 +66,7 @@ CK_DEVICE void copy_async_8(void* shared, const void* global) {
 }
 CK_DEVICE void copy_async_4(void* shared, const void* global) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(shared)),
-               "l"(global)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(shared)), "l"(global)
                : "memory");
 #else
   *static_cast<uint32_t*>(shared) = *static_cast<const uint32_t*>(global);

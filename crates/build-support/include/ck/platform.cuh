@@ -32,12 +32,17 @@
 // Static and dynamic shared memory. `count` is a constant expression. The simulator gives each
 // block an arena of its own, poisons it, and checks bounds between arrays.
 #if defined(CK_SIM)
-#define CK_SHARED(type, name, count) \
-  type* const name = ck_sim::shared_array<type>([] { static char site; return &site; }(), (count))
+#define CK_SHARED(type, name, count)             \
+  type* const name = ck_sim::shared_array<type>( \
+      [] {                                       \
+        static char site;                        \
+        return &site;                            \
+      }(),                                       \
+      (count))
 #define CK_DYNAMIC_SHARED(type, name) type* const name = ck_sim::dynamic_shared<type>()
 #else
 #define CK_SHARED(type, name, count) __shared__ __align__(16) type name[count]
-#define CK_DYNAMIC_SHARED(type, name)                               \
+#define CK_DYNAMIC_SHARED(type, name)                                 \
   extern __shared__ __align__(128) unsigned char ck_dynamic_shared[]; \
   type* const name = reinterpret_cast<type*>(ck_dynamic_shared)
 #endif
@@ -54,9 +59,12 @@
 #if defined(CK_SIM)
 #define CK_UNROLL
 #define CK_NO_UNROLL
+#define CK_UNROLL_BY(count)
 #else
 #define CK_UNROLL _Pragma("unroll")
 #define CK_NO_UNROLL _Pragma("unroll 1")
+#define CK_PRAGMA(text) _Pragma(#text)
+#define CK_UNROLL_BY(count) CK_PRAGMA(unroll count)
 #endif
 
 namespace ck {

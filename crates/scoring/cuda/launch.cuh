@@ -1,0 +1,81 @@
+// From a plan to the instance of a kernel: shared by the translation units of the element types.
+#pragma once
+
+#include "plan.cuh"
+#include "score_question.cuh"
+#include "score_spread.cuh"
+#include "score_tiles.cuh"
+
+namespace scoring {
+
+static int log2_of(int power_of_two) {
+  int log = 0;
+  while (1 << log < power_of_two) ++log;
+  return log;
+}
+
+template <typename T, bool kCosine, int kAccess, bool kStreamed>
+static int launch_instance(const Problem& problem, const Plan& plan, void* stream) {
+  ck::LaunchConfig config;
+  config.block = plan.threads;
+  config.cluster = plan.cluster;
+  config.pdl = plan.pdl;
+  config.stream = stream;
+  const unsigned questions = problem.questions;
+  const unsigned slots = kStreamed ? stream_bytes<T>(problem.dim, kStreamSlots) : 0;
+  const unsigned finish = finish_bytes(problem.max_k, ranks_kept(problem));
+  if (plan.path == CS_PATH_TWO_NODES) {
+    config.grid = questions * plan.store.tiles * plan.cluster;
+    config.shared_bytes = slots;
+    return ck::launch<score_tiles<T, kCosine, kAccess, kStreamed>>(config, problem, plan.store,
+                                                                   log2_of(plan.cluster));
+  }
+  config.grid = questions * plan.cluster;
+  config.shared_bytes = stream_offset(finish) + slots;
+  return ck::launch<score_question<T, kCosine, kAccess, kStreamed>>(config, problem,
+                                                                    log2_of(plan.cluster));
+}
+
+template <typename T, bool kCosine, int kAccess, bool kStreamed>
+static int launch_spread(const Problem& problem, const Plan& plan, void* stream) {
+  const unsigned finish = finish_bytes(problem.max_k, ranks_kept(problem));
+  const unsigned scoring = kStreamed ? stream_bytes<T>(problem.dim, plan.slots)
+                                     : static_cast<unsigned>(sizeof(SplitScratch));
+  ck::LaunchConfig config;
+  config.grid = problem.questions * (plan.writers + 1);
+  config.block = plan.threads;
+  config.shared_bytes = finish > scoring ? finish : scoring;
+  config.pdl = plan.pdl;
+  config.stream = stream;
+  return ck::launch<score_spread<T, kCosine, kAccess, kStreamed>>(config, problem, plan.writers,
+                                                                  plan.slots);
+}
+
+// Streamed or not makes the same bytes; instances exist where each can pay.
+template <typename T, bool kCosine>
+static int launch_similarity(const Problem& problem, const Plan& plan, void* stream) {
+  if (plan.path == CS_PATH_SPREAD) {
+    if (plan.streamed) {
+      return plan.access == kPlain
+                 ? launch_spread<T, kCosine, kPlain, true>(problem, plan, stream)
+                 : launch_spread<T, kCosine, kVector, true>(problem, plan, stream);
+    }
+    return plan.access == kPlain ? launch_spread<T, kCosine, kPlain, false>(problem, plan, stream)
+                                 : launch_spread<T, kCosine, kScalar, false>(problem, plan, stream);
+  }
+  if (plan.streamed) {
+    return plan.access == kPlain
+               ? launch_instance<T, kCosine, kPlain, true>(problem, plan, stream)
+               : launch_instance<T, kCosine, kVector, true>(problem, plan, stream);
+  }
+  return plan.access == kPlain ? launch_instance<T, kCosine, kPlain, false>(problem, plan, stream)
+                               : launch_instance<T, kCosine, kScalar, false>(problem, plan, stream);
+}
+
+template <typename T>
+static int launch_type(const Problem& problem, const Plan& plan, void* stream) {
+  return plan.cosine ? launch_similarity<T, true>(problem, plan, stream)
+                     : launch_similarity<T, false>(problem, plan, stream);
+}
+
+}  // namespace scoring

@@ -6,6 +6,7 @@
 use crate::{Error, Result};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int};
+use std::mem::ManuallyDrop;
 
 /// The file names the driver goes by. Containers often lack the unversioned one.
 const DRIVER_NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
@@ -87,7 +88,9 @@ fn error_text(library: &Library, code: c_int) -> String {
 /// # Errors
 /// [`Error::NoDevice`] with one sentence saying what is missing.
 pub fn probe() -> Result<DriverInfo> {
-    let library = open_driver()?;
+    // Stays loaded: others in the process are about to use the driver, and it is not made to be
+    // loaded and unloaded again and again.
+    let library = ManuallyDrop::new(open_driver()?);
     let ask = |name: &str| -> Result<c_int> {
         type Ask = unsafe extern "C" fn(*mut c_int) -> c_int;
         // SAFETY: both functions asked for here take one out pointer to int.

@@ -6,6 +6,7 @@ use crate::driver::{
 };
 use crate::{Result, driver_call};
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
 
 /// One GPU and its primary context, which a library's own CUDA runtime shares.
 pub struct Gpu {
@@ -278,8 +279,28 @@ impl Gpu {
 
 /// An error pending in a shared CUDA runtime of this process, as another library would leave it.
 struct RuntimeError {
-    library: libloading::Library,
+    library: &'static libloading::Library,
     code: c_int,
+}
+
+/// Where a shared runtime may be.
+const RUNTIMES: [&str; 4] = [
+    "libcudart.so.13",
+    "libcudart.so.12",
+    "libcudart.so",
+    "/usr/local/cuda/lib64/libcudart.so",
+];
+
+/// A shared runtime of this machine, kept loaded: it holds on to the driver.
+fn shared_runtime() -> Option<&'static libloading::Library> {
+    static RUNTIME: OnceLock<Option<libloading::Library>> = OnceLock::new();
+    let open = || {
+        RUNTIMES
+            .into_iter()
+            // SAFETY: the CUDA runtime's constructors have no preconditions.
+            .find_map(|name| unsafe { libloading::Library::new(name) }.ok())
+    };
+    RUNTIME.get_or_init(open).as_ref()
 }
 
 type LastError = unsafe extern "C" fn() -> c_int;
@@ -287,12 +308,7 @@ type LastError = unsafe extern "C" fn() -> c_int;
 impl RuntimeError {
     /// `None` where no shared runtime is installed: nothing then can be pending in one.
     fn provoke() -> Option<RuntimeError> {
-        let library = ["libcudart.so.13", "libcudart.so.12", "libcudart.so"]
-            .into_iter()
-            .find_map(
-                // SAFETY: the CUDA runtime's constructors have no preconditions.
-                |name| unsafe { libloading::Library::new(name) }.ok(),
-            )?;
+        let library = shared_runtime()?;
         type Memcpy = unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_int) -> c_int;
         let mut byte = 0u8;
         let pointer = (&raw mut byte).cast::<c_void>();

@@ -101,6 +101,7 @@ pub fn emulate(
     out: &Output,
 ) -> anyhow::Result<Emulated> {
     let libraries = Libraries::build(root, target)?;
+    out.log(format_args!("{}: running in the simulator", target.backend.name));
     let job = stage_job(root, target, &libraries, Stage::Forward, case);
     let ended = job.run()?;
     for report in &ended.rows {

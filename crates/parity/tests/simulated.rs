@@ -1,0 +1,74 @@
+//! The same known-bad source in the real simulator.
+
+use parity::known_bad::{GOOD, KNOWN_BAD, case};
+use parity::{CaseReport, Library, Model, Options, Order, Outcome, Runner, Simulator};
+use simulator::Flavor;
+use std::path::Path;
+use std::sync::Arc;
+
+fn library(flavor: Flavor) -> Arc<Library> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = here.join("known_bad/known_bad.cu");
+    let sources = simulator::Library {
+        name: "known_bad".into(),
+        prefix: "kb".into(),
+        units: vec![source.clone()],
+        sources: vec![source],
+        include_dirs: vec![here.join("known_bad")],
+        root: here.to_path_buf(),
+        build_info: None,
+    };
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("known_bad");
+    let path = simulator::build_library(&sources, flavor, &directory).unwrap();
+    Arc::new(Library::open(path).unwrap())
+}
+
+fn run(library: &Arc<Library>, order: Order, entry: &'static str, refusal: bool) -> CaseReport {
+    let device = Simulator::open(library.clone(), Model::HOPPER).unwrap();
+    device.set_order(order);
+    Runner::new(&device, library, Options::default()).run(&case(entry, refusal))
+}
+
+#[test]
+fn a_good_kernel_passes_in_every_order_and_with_everything_watched() {
+    let plain = library(Flavor::Plain);
+    for order in Order::ALL {
+        let report = run(&plain, order, GOOD, false);
+        assert_eq!(
+            report.outcome(),
+            Outcome::Pass,
+            "{}: {report:?}",
+            order.name()
+        );
+    }
+    let report = run(&library(Flavor::Checked), Order::Forward, GOOD, false);
+    assert_eq!(report.outcome(), Outcome::Pass, "checked: {report:?}");
+    assert_eq!(
+        run(&plain, Order::Forward, GOOD, true).outcome(),
+        Outcome::Pass
+    );
+}
+
+#[test]
+fn every_known_bad_kernel_fails_in_the_simulator() {
+    let plain = library(Flavor::Plain);
+    for bad in KNOWN_BAD.iter().filter(|bad| !bad.gpu_only) {
+        let report = run(&plain, Order::Forward, bad.entry, bad.refusal);
+        assert_eq!(report.outcome(), Outcome::Fail, "{} passed", bad.entry);
+    }
+}
+
+#[test]
+fn an_access_beyond_a_buffer_is_found_by_the_simulator_itself() {
+    let checked = library(Flavor::Checked);
+    let report = run(&checked, Order::Forward, "kb_past_end", false);
+    let failure = report
+        .failures()
+        .map(|(_, failure)| failure.message.clone())
+        .last();
+    let message = failure.expect("a failure");
+    assert!(
+        message.contains("known_bad.cu:"),
+        "no source line in: {message}"
+    );
+}

@@ -36,12 +36,21 @@ impl Embeddings {
             let &[count, dim] = tensor.shape() else {
                 return Err(format!("{name}: was {:?}, must be a matrix", tensor.shape()).into());
             };
-            let values = tensor.data().as_chunks().0.iter().map(|x| f32::from_le_bytes(*x));
+            let values = tensor
+                .data()
+                .as_chunks()
+                .0
+                .iter()
+                .map(|x| f32::from_le_bytes(*x));
             Ok((values.collect(), count, dim))
         };
         let (questions, q, dim) = rows("questions")?;
         let (candidates, k, _) = rows("candidates")?;
-        Ok(Embeddings { questions, candidates, sizes: [q, k, dim] })
+        Ok(Embeddings {
+            questions,
+            candidates,
+            sizes: [q, k, dim],
+        })
     }
 }
 
@@ -62,7 +71,10 @@ fn by_the_oracle(embeddings: &Embeddings) -> Ranking {
             embeddings.sizes,
         )
     });
-    Ranking { best: scores.argmax, probabilities: scores.probabilities }
+    Ranking {
+        best: scores.argmax,
+        probabilities: scores.probabilities,
+    }
 }
 
 #[cfg(feature = "cuda")]
@@ -78,7 +90,12 @@ fn on_the_gpu(embeddings: &Embeddings) -> Result<Ranking, Box<dyn Error>> {
     let problem = Problem {
         layout: Layout::Shared,
         scale: SCALE,
-        ..Problem::packed(SIMILARITY, questions.as_view(), candidates.as_view(), embeddings.sizes)
+        ..Problem::packed(
+            SIMILARITY,
+            questions.as_view(),
+            candidates.as_view(),
+            embeddings.sizes,
+        )
     };
     let mut outputs = Outputs {
         probabilities: Some(probabilities.as_view_mut()),
@@ -118,7 +135,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("?").to_owned();
         println!("{}", text(&texts["questions"][i]["text"]));
         let answer = text(&texts["candidates"][best]["description"]);
-        println!("  {answer}   p = {:.4}\n", ranking.probabilities[i * candidates + best]);
+        println!(
+            "  {answer}   p = {:.4}\n",
+            ranking.probabilities[i * candidates + best]
+        );
     }
     Ok(())
 }

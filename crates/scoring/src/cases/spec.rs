@@ -35,18 +35,20 @@ pub(super) const LOGITS: u32 = 1 << 1;
 pub(super) const LOG_PROBABILITIES: u32 = 1 << 2;
 pub(super) const LOG_SUM_EXP: u32 = 1 << 3;
 pub(super) const ARGMAX: u32 = 1 << 4;
-pub(super) const TOP: u32 = 1 << 5;
+pub(super) const TOP_VALUES: u32 = 1 << 5;
 pub(super) const EXPECTED_INDEX: u32 = 1 << 6;
 pub(super) const STATUS: u32 = 1 << 7;
-pub(super) const EVERY_OUTPUT: u32 = 0xff;
-pub(super) const MASK: u32 = 1 << 8;
-pub(super) const BIAS: u32 = 1 << 9;
-pub(super) const SCALES: u32 = 1 << 10;
-pub(super) const TEMPERATURES: u32 = 1 << 11;
-pub(super) const QUERY_INVERSE_NORMS: u32 = 1 << 12;
-pub(super) const CANDIDATE_INVERSE_NORMS: u32 = 1 << 13;
+pub(super) const TOP_INDICES: u32 = 1 << 8;
+pub(super) const TOP: u32 = TOP_VALUES | TOP_INDICES;
+pub(super) const EVERY_OUTPUT: u32 = 0x1ff;
+pub(super) const MASK: u32 = 1 << 9;
+pub(super) const BIAS: u32 = 1 << 10;
+pub(super) const SCALES: u32 = 1 << 11;
+pub(super) const TEMPERATURES: u32 = 1 << 12;
+pub(super) const QUERY_INVERSE_NORMS: u32 = 1 << 13;
+pub(super) const CANDIDATE_INVERSE_NORMS: u32 = 1 << 14;
 /// A workspace also where none is needed.
-pub(super) const WORKSPACE: u32 = 1 << 14;
+pub(super) const WORKSPACE: u32 = 1 << 15;
 
 /// Every value that the device sees, before rounding to the element type.
 #[derive(Debug, Clone)]
@@ -577,14 +579,14 @@ impl Spec {
             p.argmax = x.cast()
         });
         add(
-            TOP,
+            TOP_VALUES,
             Buffer::output("top_values", &scores.top_values),
             |p, x| {
                 p.top_values = x.cast();
             },
         );
         add(
-            TOP,
+            TOP_INDICES,
             Buffer::output("top_indices", &scores.top_indices),
             |p, x| {
                 p.top_indices = x.cast();

@@ -12,16 +12,8 @@ use crate::json;
 use crate::manifest::{Manifest, Status};
 use crate::paths;
 use crate::script_form::{self, ScriptManifest};
-use crate::tree::{SUFFIX, Tree};
+use crate::tree::{SUFFIX, Tree, in_suite};
 use crate::workspace_form;
-
-/// Directories of the suite: their kernels belong to no backend.
-const SUITE: [&str; 4] = [
-    "crates/bench-kit",
-    "crates/build-support",
-    "crates/parity",
-    "crates/simulator",
-];
 
 /// What a check found.
 #[derive(Debug, Default)]
@@ -275,7 +267,7 @@ fn shared_names(backends: &[Backend], findings: &mut Vec<Finding>) {
 /// Every kernel source belongs to a manifest or to the suite.
 fn kernels(root: &Path, tree: &Tree, backends: &[Backend], findings: &mut Vec<Finding>) {
     for (dir, files) in &tree.kernels {
-        if SUITE.iter().any(|suite| dir.starts_with(root.join(suite))) {
+        if in_suite(root, dir) {
             continue;
         }
         let owners = owners(dir, backends);

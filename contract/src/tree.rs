@@ -11,6 +11,19 @@ use crate::paths;
 /// Ends the name of every manifest.
 pub(crate) const SUFFIX: &str = ".backend.json";
 
+/// Directories of the suite: their kernels belong to no backend.
+const SUITE: [&str; 4] = [
+    "crates/bench-kit",
+    "crates/build-support",
+    "crates/parity",
+    "crates/simulator",
+];
+
+/// Whether `dir` belongs to the suite.
+pub(crate) fn in_suite(root: &Path, dir: &Path) -> bool {
+    SUITE.iter().any(|suite| dir.starts_with(root.join(suite)))
+}
+
 /// What lies below a root.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
@@ -57,7 +70,10 @@ impl Tree {
                     self.walk(root, &path);
                 }
             } else if name.ends_with(SUFFIX) && name.len() > SUFFIX.len() {
-                self.manifests.push(path);
+                // The suite's own tests may hold manifests; they are no backends.
+                if !in_suite(root, dir) {
+                    self.manifests.push(path);
+                }
             } else if name.ends_with(".cu") || name.ends_with(".cuh") {
                 self.kernels.entry(dir.to_owned()).or_default().push(path);
             }

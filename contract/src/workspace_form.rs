@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use build_support::digest::{self, Language};
 use build_support::header;
@@ -401,18 +401,25 @@ pub(crate) fn check_evidence(
         }
         return Vec::new();
     }
-    let expected = match Expected::of(subject.root, subject.dir, manifest) {
-        Ok(expected) => expected,
-        Err(error) => {
-            findings.push(Code::ClosureUnreadable.at(&subject.path, "/sources", error));
-            return Vec::new();
-        }
-    };
+    // Where a source or the header is missing, that is said already, and nothing can be recomputed.
+    let complete = manifest
+        .sources
+        .iter()
+        .chain([&manifest.header])
+        .all(|file| paths::refusal(file).is_none() && subject.dir.join(file).is_file());
+    let expected = complete
+        .then(|| Expected::of(subject.root, subject.dir, manifest))
+        .transpose();
+    let expected = expected.unwrap_or_else(|error| {
+        let message = error.replace(&format!("{}/", subject.root.display()), "");
+        findings.push(Code::ClosureUnreadable.at(&subject.path, "/sources", message));
+        None
+    });
     files
         .iter()
         .map(|file| {
             let path = paths::relative(subject.root, file);
-            let (evidence, found) = evidence::check(&path, file, manifest, &expected);
+            let (evidence, found) = evidence::check(&path, file, manifest, expected.as_ref());
             // The order of weight is error, stale, warning.
             let worst = found.iter().map(|finding| finding.severity).min();
             findings.extend(found);
@@ -425,7 +432,7 @@ pub(crate) fn check_evidence(
         .collect()
 }
 
-fn evidence_files(directory: &Path) -> Vec<std::path::PathBuf> {
+fn evidence_files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
         .map(|entry| entry.path())

@@ -1,7 +1,12 @@
 //! Where the tree is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, io};
+
+/// The directory that `--root` names, else [`root`].
+pub fn root_or(given: Option<&Path>) -> io::Result<PathBuf> {
+    given.map_or_else(root, |given| Ok(given.to_owned()))
+}
 
 /// The directory that a command works on when no `--root` is given: the workspace that cargo runs xtask from,
 /// else the nearest folder above the current one that looks like it, else the current one (a bundle).

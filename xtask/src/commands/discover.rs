@@ -2,9 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::output::{Exit, Failure, Output};
+use contract::Code;
+
+use crate::output::{Exit, Output};
+use crate::workspace;
 
 /// Print the compile matrix of the buildable backends.
+///
+/// The matrix is the only line on stdout, in both formats; what was left out, and why, is on stderr.
 #[derive(clap::Args)]
 pub struct Args {
     /// The tree to work on; default: the workspace.
@@ -16,6 +21,28 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(_args: &Args, _out: &Output) -> anyhow::Result<Exit> {
-    Err(Failure::Environment("discover is not built yet".into()).into())
+pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
+    let root = workspace::root_or(args.root.as_deref())?;
+    let report = contract::check(&root);
+    if let Some(finding) = report
+        .findings
+        .iter()
+        .find(|finding| finding.code == Code::RootMissing.name())
+    {
+        anyhow::bail!("{} {}", finding.path, finding.message);
+    }
+    let (matrix, skipped) = contract::matrix(&root, &report);
+    for skipped in skipped {
+        out.log(format_args!(
+            "{} left out: {}",
+            skipped.name, skipped.reason
+        ));
+    }
+    let text = serde_json::to_string(&matrix)?;
+    if args.github {
+        out.raw(format_args!("matrix={text}"));
+    } else {
+        out.raw(text);
+    }
+    Ok(Exit::Ok)
 }

@@ -40,7 +40,7 @@ constexpr unsigned kNamedBarriers = 16;
 constexpr size_t kMaxArgumentBytes = 32764;
 constexpr uint8_t kPoison = 0xff;
 // Atomic reads in a row that change nothing, after which a thread is taken to be spinning.
-constexpr uint32_t kPollsBeforeSpinHint = 64;
+constexpr uint32_t kPollsBeforeSpin = 64;
 
 enum class State : uint8_t {
   kReady,
@@ -238,6 +238,8 @@ void wake(Block* block, unsigned warp, uint32_t lanes);
 inline void wake(Thread* t) { wake(t->block, t->warp, 1u << t->lane); }
 // Gives up the processor; the caller has said what wakes it.
 void suspend(State state, Pc pc);
+// Waits for memory to change: every thread that is not spinning goes first.
+void spin(Pc pc);
 // Gives other threads a turn where the order asks for it.
 void maybe_yield(Pc pc);
 // Leaves the launch for good, from a fiber.

@@ -339,7 +339,7 @@ void note_access_at(const void* p, size_t bytes, Access access, Pc pc) {
     maybe_yield(pc);
     if (access == Access::kAtomicRead || access == Access::kAcquireRead) {
       // A loop that waits without spin_hint() must not keep the processor.
-      if (++t->polls > kPollsBeforeSpinHint) spin_hint();
+      if (++t->polls > kPollsBeforeSpin) spin(pc);
     }
   }
   if (__builtin_expect(global.trace_memory, 0) && tracing()) {
@@ -545,7 +545,7 @@ bool mbarrier_test_wait(uint64_t* address, unsigned parity) {
   Thread* t = global.current;
   if (barrier->pending == 0) deliver(barrier);
   if ((barrier->phase & 1u) == (parity & 1u)) {
-    if (++t->polls > kPollsBeforeSpinHint) spin_hint();
+    if (++t->polls > kPollsBeforeSpin) spin(pc);
     return false;
   }
   clock_acquire(t, barrier->clock);

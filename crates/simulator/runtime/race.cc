@@ -724,6 +724,11 @@ void check_cells(const Place& place, uintptr_t address, size_t bytes, Access acc
 }
 
 void out_of_bounds(const Thread* t, uintptr_t address, size_t bytes, Pc pc, const char* what) {
+  if (address < 4096) {
+    finding("null_pointer", true, {{thread_text(t) + " accesses", pc}},
+            "an access of %zu bytes %zu bytes behind a null pointer", bytes,
+            static_cast<size_t>(address));
+  }
   finding("out_of_bounds", true, {{thread_text(t) + " accesses", pc}}, "%s of %zu bytes at %s", what,
           bytes, describe_address(address).c_str());
 }

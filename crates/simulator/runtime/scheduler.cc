@@ -502,14 +502,17 @@ void maybe_yield(Pc pc) {
   suspend(State::kReady, pc);
 }
 
-void spin_hint() {
-  if (!on_fiber()) return;
+void spin(Pc pc) {
   Thread* t = global.current;
   t->polls = 0;
-  if (tracing()) trace(CK_SIM_HERE, "spins");
+  if (tracing()) trace(pc, "spins");
   t->block->spinning[t->warp] |= 1u << t->lane;
   ++t->block->spinners;
-  suspend(State::kSpin, CK_SIM_HERE);
+  suspend(State::kSpin, pc);
+}
+
+void spin_hint() {
+  if (on_fiber()) spin(CK_SIM_HERE);
 }
 
 void note_change(bool changed) {
@@ -517,8 +520,8 @@ void note_change(bool changed) {
   if (changed) {
     ++global.progress;
     global.current->polls = 0;
-  } else if (++global.current->polls > kPollsBeforeSpinHint) {
-    spin_hint();
+  } else if (++global.current->polls > kPollsBeforeSpin) {
+    spin(CK_SIM_HERE);
   }
 }
 

@@ -83,7 +83,8 @@ impl Compiler {
 
     /// Further flags of kernel sources: what tells the runtime of each access.
     pub(crate) fn kernel_flags(&self, flavor: Flavor) -> Vec<String> {
-        let mut flags = vec!["-fvisibility=default"];
+        // Without sibling calls the return address is the kernel's line, also of its last statement.
+        let mut flags = vec!["-fvisibility=default", "-fno-optimize-sibling-calls"];
         match flavor {
             // Alignment is checked before the optimiser takes a vector apart.
             Flavor::Plain => flags.push("-fsanitize=alignment"),

@@ -1,7 +1,9 @@
 //! The test kernels as a simulator library, and the calls that every test makes.
+#![allow(dead_code)] // each test file uses a part
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use simulator::{Flavor, Library};
 
@@ -12,7 +14,11 @@ pub const ORDERS: [(c_int, u64); 5] = [(0, 0), (1, 0), (2, 1), (2, 2), (3, 0)];
 pub struct Simulator {
     library: libloading::Library,
     pub stream: *mut c_void,
+    _only: MutexGuard<'static, ()>,
 }
+
+/// While a launch runs, faults of the process are the launch's: one library at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn sources() -> Vec<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
@@ -48,6 +54,7 @@ pub fn library_path(flavor: Flavor) -> PathBuf {
 impl Simulator {
     /// A library of its own for the caller: settings and findings are a library's, not a thread's.
     pub fn load(flavor: Flavor) -> Simulator {
+        let only = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let path = library_path(flavor);
         // The loader answers one file once; a copy is another library.
         let own = path.with_file_name(format!(
@@ -61,6 +68,7 @@ impl Simulator {
         let mut simulator = Simulator {
             library,
             stream: std::ptr::null_mut(),
+            _only: only,
         };
         let create: unsafe extern "C" fn() -> *mut c_void = simulator.symbol("sim_stream_create");
         // SAFETY: takes nothing, answers a new stream.

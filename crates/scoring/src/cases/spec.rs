@@ -463,7 +463,7 @@ impl Spec {
 
     /// Generous: the buffers are fixed before the library can be asked.
     pub(super) fn workspace_bytes(&self) -> usize {
-        16 * self.questions * self.max_k + (64 << 10)
+        16 * self.questions * self.max_k + (self.questions << 10) + (128 << 10)
     }
 
     /// Inputs, outputs with the oracle's values, workspace, and where each pointer goes.

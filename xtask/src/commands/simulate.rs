@@ -100,9 +100,12 @@ pub fn emulate(
     case: Option<&str>,
     out: &Output,
 ) -> anyhow::Result<Emulated> {
-    let libraries = Libraries::build(root, target)?;
-    out.log(format_args!("{}: running in the simulator", target.backend.name));
-    let job = stage_job(root, target, &libraries, Stage::Forward, case);
+    let library = library(root, target, Flavor::Plain)?;
+    out.log(format_args!(
+        "{}: running in the simulator",
+        target.backend.name
+    ));
+    let job = stage_job(root, target, &library, Stage::Forward, case);
     let ended = job.run()?;
     for report in &ended.rows {
         out.say(report);
@@ -127,21 +130,30 @@ struct Libraries {
 
 impl Libraries {
     fn build(root: &Path, target: &Target) -> anyhow::Result<Libraries> {
-        if !root.join("crates/simulator/runtime").is_dir() {
-            let message = "the simulator's sources are not in this tree";
-            return Err(Failure::Environment(message.into()).into());
-        }
-        let environment = |error: simulator::Error| match error {
-            simulator::Error::Environment(message) => Failure::Environment(message).into(),
-            error => anyhow::Error::from(error),
-        };
-        let build = |flavor| simulator::build(&target.dir, flavor).map_err(environment);
-        let library = simulator::library_of_crate(&target.dir).map_err(environment)?;
         Ok(Libraries {
-            plain: build(Flavor::Plain)?,
-            checked: build(Flavor::Checked)?,
-            mutants: simulator::mutants(&library.sources).map_err(environment)?,
+            plain: library(root, target, Flavor::Plain)?,
+            checked: library(root, target, Flavor::Checked)?,
+            mutants: simulator::library_of_crate(&target.dir)
+                .and_then(|library| simulator::mutants(&library.sources))
+                .map_err(failure)?,
         })
+    }
+}
+
+/// A backend's simulator library, built if anything changed.
+fn library(root: &Path, target: &Target, flavor: Flavor) -> anyhow::Result<PathBuf> {
+    if !root.join("crates/simulator/runtime").is_dir() {
+        let message = "the simulator's sources are not in this tree";
+        return Err(Failure::Environment(message.into()).into());
+    }
+    simulator::build(&target.dir, flavor).map_err(failure)
+}
+
+/// What the machine lacks is told from what is wrong with the sources.
+fn failure(error: simulator::Error) -> anyhow::Error {
+    match error {
+        simulator::Error::Environment(message) => Failure::Environment(message).into(),
+        error => error.into(),
     }
 }
 
@@ -153,14 +165,10 @@ fn width() -> usize {
 fn stage_job(
     root: &Path,
     target: &Target,
-    libraries: &Libraries,
+    library: &Path,
     stage: Stage,
     case: Option<&str>,
 ) -> Job {
-    let library = match stage {
-        Stage::Checked => &libraries.checked,
-        _ => &libraries.plain,
-    };
     Job::new(root, target.backend.name, case)
         .argument("--order", stage.name())
         .argument("--child", library)
@@ -177,7 +185,13 @@ fn run_stages(
     let name = target.backend.name;
     let jobs = stages
         .iter()
-        .map(|stage| stage_job(root, target, libraries, *stage, case))
+        .map(|stage| {
+            let library = match stage {
+                Stage::Checked => &libraries.checked,
+                _ => &libraries.plain,
+            };
+            stage_job(root, target, library, *stage, case)
+        })
         .collect();
     let mut values = Vec::new();
     let mut findings = Vec::new();

@@ -1,5 +1,5 @@
 //! The algorithm, as plain Rust: [`score_into`] returns the bytes that every code path of the
-//! library returns, [`reference`] the same quantities by the textbook formula in `f64`, with a
+//! library returns, [`reference()`] the same quantities by the textbook formula in `f64`, with a
 //! bound on the distance between the two.
 //!
 //! [`score_into`] is the definition: the order of every sum is written out here once, as

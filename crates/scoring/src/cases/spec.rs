@@ -106,7 +106,7 @@ pub(super) struct Spec {
 /// Uniform values in (-sqrt(3), sqrt(3)) have variance 1.
 const ROOT_3: f32 = 1.732_050_8;
 /// Work up to which a case is run in the simulator, in multiplications.
-const SIMULATED: usize = 40_000;
+const SIMULATED: usize = 60_000;
 /// Work from which a case is large.
 const LARGE: usize = 1 << 24;
 
@@ -622,7 +622,7 @@ impl Spec {
         let work = self.questions.max(1) * self.max_k.max(1) * self.dim;
         let lists = self.questions * self.max_k;
         let mut tags = self.tags;
-        if work <= SIMULATED && lists <= 2000 {
+        if work <= SIMULATED && lists <= 6000 {
             tags = tags | Tags::SIMULATE;
         }
         if work >= LARGE {

@@ -44,6 +44,7 @@ namespace {
 constexpr uint8_t kKindBits = 3;
 constexpr uint8_t kManyUsers = 4;
 constexpr uint8_t kSplit = 8;
+constexpr uint8_t kUpdates = 16;  // among the many users are atomic writes
 
 // Uses that a cell remembers beside its last plain write. Of a read-modify-write only the write
 // counts: it conflicts with all that its read does.
@@ -526,8 +527,8 @@ void add_user(UserSet& set, const Thread* t, Kind kind, uint32_t pc) {
   const uint32_t warp = t->id / kLanes;
   const uint32_t epoch = t->clock.epoch;
   uint32_t unseen;
-  for (User& user : set) {
-    if (user.warp != warp || user.kind != kind) continue;
+  const auto again = [&](User& user) {
+    if (user.warp != warp || user.kind != kind) return false;
     if (user.epoch < epoch) {
       // Lanes whose last use is older are ordered with the new epoch or race themselves.
       if (user_seen(t, user, &unseen)) user.lanes = 0;
@@ -535,7 +536,13 @@ void add_user(UserSet& set, const Thread* t, Kind kind, uint32_t pc) {
       user.pc = pc;
     }
     user.lanes |= 1u << t->lane;
-    return;
+    return true;
+  };
+  // Warps mostly come in their order.
+  const uint32_t likely = warp - set.front().warp;
+  if (likely < set.size() && again(set[likely])) return;
+  for (User& user : set) {
+    if (again(user)) return;
   }
   const User fresh{warp, 1u << t->lane, epoch, pc, kind};
   if (set.size() < kMaxUsers) {
@@ -562,12 +569,15 @@ void use_cell(Shadow& shadow, Cell* cell, uint8_t mask, const Thread* t, Kind ki
   if (cell->flags & kManyUsers) {
     UserSet& set = shadow.sets[cell->use_id];
     uint32_t unseen;
-    for (const User& user : set) {
-      if (!conflict(kind, user.kind) || user_seen(t, user, &unseen)) continue;
-      race(t, present(kind), pc, unseen, past(user.kind), user.pc, address);
-      break;
+    if (kind == kAtomicWrite || (kind == kPlainRead && (cell->flags & kUpdates))) {
+      for (const User& user : set) {
+        if (!conflict(kind, user.kind) || user_seen(t, user, &unseen)) continue;
+        race(t, present(kind), pc, unseen, past(user.kind), user.pc, address);
+        break;
+      }
     }
     add_user(set, t, kind, at);
+    if (kind == kAtomicWrite) cell->flags |= kUpdates;
     return;
   }
   if (cell->use_epoch != 0) {
@@ -583,6 +593,7 @@ void use_cell(Shadow& shadow, Cell* cell, uint8_t mask, const Thread* t, Kind ki
                      cell->use_pc, before});
       add_user(set, t, kind, at);
       cell->flags |= kManyUsers;
+      if (kind == kAtomicWrite || before == kAtomicWrite) cell->flags |= kUpdates;
       cell->use_id = number;
       return;
     }
@@ -639,7 +650,7 @@ Split& split_cell(Shadow& shadow, Cell* cell) {
         part.use_id = set;
       } else {
         part.use_epoch = 0;
-        part.flags &= static_cast<uint8_t>(~kManyUsers);
+        part.flags &= static_cast<uint8_t>(~(kManyUsers | kUpdates));
       }
     }
   }

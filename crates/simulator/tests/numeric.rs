@@ -139,7 +139,7 @@ fn directed_rounding_brackets_the_nearest() {
                 "{operation} of {a:e} and {b:e}: {down:e} {exact:e} {up:e}"
             );
             assert!(
-                same(up, down) || (down.next_up() == up),
+                up == down || down.next_up() == up,
                 "{operation} of {a:e} and {b:e}: {down:e} {up:e} are not neighbours"
             );
             assert!(same(zero, if exact < 0.0 { up } else { down }) || exact == 0.0);

@@ -82,8 +82,6 @@ pub struct Target {
     pub for_build: build_support::Manifest,
     /// The architectures asked for.
     pub archs: Vec<Arch>,
-    /// Whether these are all of the manifest's.
-    pub whole: bool,
 }
 
 /// A library that was compiled and laid out below `target/dist`.
@@ -222,9 +220,8 @@ fn target(root: &Path, backend: &Backend, archs: &[Arch]) -> anyhow::Result<Opti
     };
     let manifest_file = root.join(&backend.path);
     let for_build = build_support::Manifest::read(&manifest_file)?;
-    let all = for_build.architectures()?;
     let archs = if archs.is_empty() {
-        all.clone()
+        for_build.architectures()?
     } else {
         archs.to_vec()
     };
@@ -237,7 +234,6 @@ fn target(root: &Path, backend: &Backend, archs: &[Arch]) -> anyhow::Result<Opti
         crate_dir,
         manifest: manifest.clone(),
         for_build,
-        whole: archs == all,
         archs,
     }))
 }

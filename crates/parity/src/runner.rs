@@ -72,8 +72,32 @@ pub struct Runner<'a> {
 /// Two instances of a case that fit the same memory.
 type Pair = (Instance, Instance);
 
-/// One thing done with a pair of instances; the flag says that they are large.
-type Scene<'a> = fn(&Runner<'a>, &Pair, bool, &mut Record) -> Result<()>;
+/// How much is done with a case on a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Everything.
+    Whole,
+    /// Everything, with fewer placements and replays: large cases.
+    Large,
+    /// What could differ from path to path: the simulator takes seconds for what a GPU does in
+    /// microseconds, and how a library treats streams and threads does not depend on the path.
+    Further,
+}
+
+impl Depth {
+    fn includes(self, check: Check) -> bool {
+        match self {
+            Depth::Whole | Depth::Large => true,
+            Depth::Further => !matches!(
+                check,
+                Check::FreshContents | Check::TwoStreams | Check::FreshThread
+            ),
+        }
+    }
+}
+
+/// One thing done with a pair of instances.
+type Scene<'a> = fn(&Runner<'a>, &Pair, Depth, &mut Record) -> Result<()>;
 
 /// What is being found out about a case on one path.
 #[derive(Default)]
@@ -224,7 +248,7 @@ impl<'a> Runner<'a> {
         } else {
             match pair {
                 Ok(pair) => self
-                    .scenes(case, &pair, &mut record)
+                    .scenes(self.depth(case, path), &pair, &mut record)
                     .or_else(|error| match error {
                         // A case or a library that is wrong is found, not unchecked.
                         Error::Case { .. } | Error::Symbol { .. } => {
@@ -254,10 +278,20 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn scenes(&self, case: &Case, pair: &Pair, record: &mut Record) -> Result<()> {
+    fn depth(&self, case: &Case, path: &Path) -> Depth {
+        let emulated = self.device.info().kind == Kind::Emulated;
+        if emulated && case.paths.first() != Some(path) {
+            Depth::Further
+        } else if case.tags.contains(Tags::LARGE) {
+            Depth::Large
+        } else {
+            Depth::Whole
+        }
+    }
+
+    fn scenes(&self, depth: Depth, pair: &Pair, record: &mut Record) -> Result<()> {
         self.device.bind()?;
         self.device.findings();
-        let large = case.tags.contains(Tags::LARGE);
         let accepted: [(Check, Scene<'a>); 9] = [
             (Check::Direct, Runner::direct),
             (Check::SameAddresses, Runner::same_addresses),
@@ -275,11 +309,11 @@ impl<'a> Runner<'a> {
             Expect::Code(_) => &refused[..],
         };
         for (check, scene) in scenes {
-            if !self.options.checks.contains(check) {
+            if !self.options.checks.contains(check) || !depth.includes(*check) {
                 continue;
             }
             let failures = record.failures.len();
-            scene(self, pair, large, record)?;
+            scene(self, pair, depth, record)?;
             if let Some(finding) = self.device.findings() {
                 record.fail(*check, finding);
             }
@@ -353,12 +387,12 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn direct(&self, (first, _): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn direct(&self, (first, _): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         record.checks.push(Check::Direct);
         self.once(Check::Direct, first, 0, |_| 0, record)
     }
 
-    fn same_addresses(&self, (first, second): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn same_addresses(&self, (first, second): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         let check = Check::SameAddresses;
         record.checks.push(check);
         let mut placed = self.place(first, 2, |_| 0)?;
@@ -373,14 +407,14 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn fresh_contents(&self, (first, second): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn fresh_contents(&self, (first, second): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         record.checks.push(Check::FreshContents);
         // The first stays placed, so that the second cannot get its addresses.
         let _occupied = self.place(first, 0, |_| 0)?;
         self.once(Check::FreshContents, second, 1, |_| 0, record)
     }
 
-    fn capture_and_replay(&self, pair: &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn capture_and_replay(&self, pair: &Pair, depth: Depth, record: &mut Record) -> Result<()> {
         let (first, second) = pair;
         record.checks.push(Check::Capture);
         let mut placed = self.place(second, 2, |_| 0)?;
@@ -422,7 +456,12 @@ impl<'a> Runner<'a> {
             return Ok(());
         }
         record.checks.push(Check::Replay);
-        for (round, instance) in [(2, second), (3, first), (0, second)] {
+        let replays = [(3, first), (0, second), (2, first)];
+        let wanted = match depth {
+            Depth::Whole => &replays[..],
+            Depth::Large | Depth::Further => &replays[..1],
+        };
+        for &(round, instance) in wanted {
             placed.refresh(instance, round)?;
             if !record.device(Check::Replay, self.device.launch(graph.graph, stream)) {
                 return Ok(());
@@ -432,12 +471,12 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn offsets(&self, (first, second): &Pair, large: bool, record: &mut Record) -> Result<()> {
+    fn offsets(&self, (first, second): &Pair, depth: Depth, record: &mut Record) -> Result<()> {
         record.checks.push(Check::Offsets);
         // Each buffer by another number, because a check of one pointer's alignment must not
         // decide for the others.
         self.once(Check::Offsets, first, 1, |buffer| (buffer + 1) % 4, record)?;
-        if large {
+        if depth != Depth::Whole {
             return Ok(());
         }
         for by in 1..=3 {
@@ -447,7 +486,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn two_streams(&self, (first, second): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn two_streams(&self, (first, second): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         record.checks.push(Check::TwoStreams);
         let check = Check::TwoStreams;
         let streams = [
@@ -484,7 +523,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn fresh_thread(&self, (_, second): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn fresh_thread(&self, (_, second): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         record.checks.push(Check::FreshThread);
         let check = Check::FreshThread;
         let placed = self.place(second, 3, |_| 0)?;
@@ -513,7 +552,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn foreign_error(&self, (first, _): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn foreign_error(&self, (first, _): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         let placed = self.place(first, 0, |_| 0)?;
         let stream = OwnedStream::new(self.device)?;
         let Some(error) = self.device.leave_error() else {
@@ -530,7 +569,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn failed_launch(&self, (first, second): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn failed_launch(&self, (first, second): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         if first.nodes == 0 {
             return Ok(());
         }
@@ -558,7 +597,7 @@ impl<'a> Runner<'a> {
         self.once(check, second, 1, |_| 0, record)
     }
 
-    fn refusal(&self, (first, _): &Pair, _: bool, record: &mut Record) -> Result<()> {
+    fn refusal(&self, (first, _): &Pair, _: Depth, record: &mut Record) -> Result<()> {
         let check = Check::Refusal;
         record.checks.push(check);
         let Expect::Code(must_be) = first.expect else {

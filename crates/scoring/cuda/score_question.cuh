@@ -79,7 +79,6 @@ score_question(const Problem problem, const int log_cluster) {
   const FinishScratch scratch = finish_scratch(shared, p.max_k, ranks_kept(p));
   const bool clustered = log_cluster > 0;
   if (clustered) ck::cluster_arrive_relaxed();
-  ck::dependency_trigger();
   const int rank = clustered ? static_cast<int>(ck::cluster_rank()) : 0;
   if (kAccess != kPlain) ck::dependency_wait();  // opening a question reads device memory
   const Question question =

@@ -53,8 +53,7 @@ template <typename T, bool kCosine, int kAccess, bool kStreamed>
 CK_KERNEL(kThreads)
 score_spread(const Problem problem, const int writers, const int slots) {
   const Problem p = seen_by<kAccess>(problem);
-  CK_DYNAMIC_SHARED(unsigned char, shared);  // a block scores or reads, never both
-  ck::dependency_trigger();
+  CK_DYNAMIC_SHARED(unsigned char, shared);      // a block scores or reads, never both
   if (kAccess != kPlain) ck::dependency_wait();  // opening a question reads device memory
   const int blocks = writers + 1;
   const int part = blockIdx.x % blocks;

@@ -35,7 +35,6 @@ score_tiles(const Problem problem, const TileStore store, const int log_cluster)
   CK_DYNAMIC_SHARED(unsigned char, rings);
   const bool clustered = log_cluster > 0;
   if (clustered) ck::cluster_arrive_relaxed();
-  ck::dependency_trigger();
   ck::dependency_wait();
   const int rank = clustered ? static_cast<int>(ck::cluster_rank()) : 0;
   const unsigned unit = blockIdx.x >> log_cluster;
@@ -82,7 +81,6 @@ score_tiles(const Problem problem, const TileStore store, const int log_cluster)
 }
 
 CK_KERNEL(kMergeThreads) merge_question(const Problem p, const TileStore store, const int parts) {
-  ck::dependency_trigger();
   if (!CK_MUTANT(scoring_merge_skips_dependency_wait)) ck::dependency_wait();
   const int part = blockIdx.x % parts;
   const Question question = open_question(p, blockIdx.x / parts, false);

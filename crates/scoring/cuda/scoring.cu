@@ -9,7 +9,7 @@ namespace scoring {
 
 // The hand-over words of CS_PATH_SPREAD fill the front of every workspace, so that calls of
 // different shapes can share one: nothing else ever writes there.
-constexpr int64_t kSpreadWords = 8192;
+constexpr int64_t kSpreadWords = CS_MAX_SPREAD_CANDIDATES;
 constexpr size_t kSpreadBytes = kSpreadWords * sizeof(uint64_t);
 constexpr int64_t kLargest = INT32_MAX;
 constexpr size_t kWorkspaceAlign = 16;
@@ -47,6 +47,12 @@ static bool overlap(const Extent& a, const Extent& b) {
 // Elements from the first to past the last of `rows` rows.
 static int64_t span(int64_t rows, int64_t stride, int64_t dim) {
   return rows == 0 ? 0 : (rows - 1) * stride + dim;
+}
+
+// Whether `rows` rows of `extent` elements, `stride` apart, end within 2^60 elements.
+static bool reachable(int64_t rows, int64_t stride, int64_t extent) {
+  constexpr int64_t kEnd = int64_t{1} << 60;
+  return extent <= kEnd && (rows <= 1 || stride <= (kEnd - extent) / (rows - 1));
 }
 
 static int refuse(int kind, int argument) { return CK_STATUS(kind, argument); }
@@ -92,13 +98,22 @@ static int check_sizes(const cs_score_params& p) {
   if (p.candidate_stride != 0 && p.candidate_stride < p.dim) {
     return refuse(CK_BAD_STRIDE, CS_ARG_candidate_stride);
   }
-  // Strides this large leave room for every product below in 64 bits.
-  if (p.query_stride > kLargest) return refuse(CK_BAD_STRIDE, CS_ARG_query_stride);
-  if (p.candidate_stride > kLargest) return refuse(CK_BAD_STRIDE, CS_ARG_candidate_stride);
+  // Everything that the strides reach lies within 64-bit byte offsets.
+  const int64_t row = p.candidate_stride != 0 ? p.candidate_stride : p.dim;
+  if (!reachable(p.questions, p.query_stride, p.dim)) {
+    return refuse(CK_BAD_STRIDE, CS_ARG_query_stride);
+  }
+  const int64_t rows = p.layout == CS_RAGGED    ? p.sum_k
+                       : p.layout == CS_INDEXED ? p.table_rows
+                                                : p.max_k;
+  if (!reachable(rows, row, p.dim)) return refuse(CK_BAD_STRIDE, CS_ARG_candidate_stride);
+  const int64_t block = span(p.max_k, row, p.dim);
+  if (p.layout == CS_DENSE &&
+      !reachable(p.questions, p.question_stride != 0 ? p.question_stride : p.max_k * row, block)) {
+    return refuse(CK_BAD_STRIDE, CS_ARG_question_stride);
+  }
   if (p.question_stride != 0) {
-    const int64_t row = p.candidate_stride != 0 ? p.candidate_stride : p.dim;
-    if (p.layout != CS_DENSE || p.question_stride < span(p.max_k, row, p.dim) ||
-        p.question_stride > (INT64_MAX >> 34)) {
+    if (p.layout != CS_DENSE || p.question_stride < block) {
       return refuse(CK_BAD_STRIDE, CS_ARG_question_stride);
     }
   }
@@ -324,13 +339,11 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
   }
   plan->path = path;
   if (path == CS_PATH_SPREAD) {
-    if (!has_spread) {
-      if (q.max_k > CS_MAX_ONE_NODE_K || p.questions * p.max_k > kSpreadWords) {
-        return refuse(CK_UNSUPPORTED, CS_ARG_path);
-      }
-      return refuse(CK_BAD_WORKSPACE,
-                    p.workspace == nullptr ? CS_ARG_workspace : CS_ARG_workspace_bytes);
+    if (p.workspace == nullptr || q.max_k > CS_MAX_ONE_NODE_K ||
+        p.questions * p.max_k > CS_MAX_SPREAD_CANDIDATES) {
+      return refuse(CK_UNSUPPORTED, CS_ARG_path);
     }
+    if (!has_spread) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);
     // Two blocks a multiprocessor, readers among them, but one where a question has few candidates:
     // its writers then do not share a multiprocessor.
     const int64_t blocks =
@@ -351,7 +364,10 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
       plan->access = kScalar;
     }
   } else if (path == CS_PATH_TWO_NODES) {
-    if (p.workspace == nullptr) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
+    if (p.workspace == nullptr) {
+      return p.path == CS_PATH_TWO_NODES ? refuse(CK_UNSUPPORTED, CS_ARG_path)
+                                         : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
+    }
     const size_t needed =
         kSpreadBytes + store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr);
     if (p.workspace_bytes < needed) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);

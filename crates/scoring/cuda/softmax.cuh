@@ -88,7 +88,7 @@ template <typename Tile>
 CK_DEVICE Stats merge_tiles(int tiles, int lane, const Tile& tile) {
   constexpr int kTogether = 4;
   const Stats none{-INFINITY, 0.0f, 0.0f, 0};
-  uint32_t largest = 0;
+  uint32_t largest = ordered(-INFINITY);  // also where there is no tile at all
   CK_NO_UNROLL
   for (int base = lane; base < tiles; base += kTogether * ck::kWarp) {
     Stats stats[kTogether];

@@ -3,6 +3,7 @@
 pub const CS_ABI_VERSION: u32 = 1;
 pub const CS_MAX_TOP_K: u32 = 32;
 pub const CS_MAX_ONE_NODE_K: u32 = 4096;
+pub const CS_MAX_SPREAD_CANDIDATES: u32 = 8192;
 pub const CS_F32: cs_dtype = 0;
 pub const CS_BF16: cs_dtype = 1;
 pub const CS_F16: cs_dtype = 2;

@@ -614,7 +614,10 @@ impl Spec {
         if self.max_k > MAX_ONE_NODE_K {
             LONG_PATHS.to_vec()
         } else {
-            PATHS.to_vec()
+            let spreads = self.questions * self.max_k <= MAX_SPREAD_CANDIDATES;
+            let mut paths = PATHS.to_vec();
+            paths.retain(|path| spreads || path.value != SPREAD.value);
+            paths
         }
     }
 
@@ -768,6 +771,7 @@ impl Rounded {
 }
 
 pub(super) const MAX_ONE_NODE_K: usize = ffi::CS_MAX_ONE_NODE_K as usize;
+const MAX_SPREAD_CANDIDATES: usize = ffi::CS_MAX_SPREAD_CANDIDATES as usize;
 pub(super) const BLOCK: Path = Path::new("block", ffi::CS_PATH_BLOCK as i32);
 pub(super) const CLUSTER_2: Path = Path::needing("cluster-2", ffi::CS_PATH_CLUSTER_2 as i32, 90);
 pub(super) const CLUSTER_4: Path = Path::needing("cluster-4", ffi::CS_PATH_CLUSTER_4 as i32, 90);

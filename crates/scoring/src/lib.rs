@@ -60,7 +60,7 @@ pub mod raw;
 #[cfg(any(feature = "cuda", test))]
 mod shape;
 
-pub use launch::{Error, Result};
+pub use launch::{Error, Result, probe};
 
 /// What two vectors are compared by.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -510,6 +510,9 @@ fn workspaces() -> Vec<Case> {
         let name = format!("4097-candidates-on-{}", path.name);
         cases.push(on(refused(spec(&name, 4097), unsupported, |_| {}), path));
     }
+    // So is the spread path beyond its table of logits: 3 * 4096 candidates.
+    let many = Spec::new("refuses-12288-candidates-on-spread", [3, 4096, DIM]).with(WORKSPACE);
+    cases.push(on(refused(many, unsupported, |_| {}), SPREAD));
     // What the library asks for is enough, and a byte less is not.
     for (k, path) in [
         (64, SPREAD),

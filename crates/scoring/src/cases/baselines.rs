@@ -19,7 +19,9 @@ fn case(spec: Spec, baseline: Baseline) -> Case {
         Baseline::OneBlock { threads: 256 } => ("cs_baseline_one_block", "one-block-256", 1),
         Baseline::OneBlock { .. } => ("cs_baseline_one_block", "one-block-1024", 1),
         // The pass for the norms is the cosine's.
-        Baseline::Unfused if matches!(spec.similarity, Similarity::Cosine { .. }) => ("cs_baseline_unfused", "unfused", 3),
+        Baseline::Unfused if matches!(spec.similarity, Similarity::Cosine { .. }) => {
+            ("cs_baseline_unfused", "unfused", 3)
+        }
         Baseline::Unfused => ("cs_baseline_unfused", "unfused", 2),
     };
     let id = format!("baseline-{name}-{}", spec.id);

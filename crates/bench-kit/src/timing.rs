@@ -14,7 +14,7 @@ pub struct Plan {
     pub max_calls: usize,
     /// A replay lasts about this, so that the gap between two graphs (about 1 us) is lost in it.
     pub replay_us: f64,
-    /// Replays that are not counted.
+    /// Replays that are not counted, at the least.
     pub warmups: usize,
     /// Replays that are.
     pub replays: usize,
@@ -155,8 +155,9 @@ pub fn time(
         }
     }
     // Warm-ups lead into the counted replays without a wait, so that the device never idles before
-    // the first counted one.
-    let total = plan.warmups + replays;
+    // the first counted one. Every graph gets one: its first launch also uploads it.
+    let warmups = plan.warmups.max(chunks.len());
+    let total = warmups + replays;
     let times = device.timed(total, &mut |index| {
         let index = index % chunks.len();
         match launch {
@@ -164,7 +165,7 @@ pub fn time(
             Launch::Direct => queue_chunk(index),
         }
     })?;
-    let mut samples: Vec<f64> = (plan.warmups..total)
+    let mut samples: Vec<f64> = (warmups..total)
         .map(|index| times[index] / calls[index % chunks.len()] as f64)
         .collect();
     samples.sort_by(f64::total_cmp);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bench_kit::timing::Plan;
-use bench_kit::{Gpu, Mode, measure};
+use bench_kit::{Bench, Gpu, Mode, measure};
 use criterion::Criterion;
 use parity::Library;
 
@@ -29,19 +29,24 @@ fn main() {
         if !bench.modes.contains(&Mode::Hot) {
             continue;
         }
-        // Criterion counts iterations; bench-kit counts replays. A call's median stands for each.
-        criterion.bench_function(&bench.id, |bencher| {
+        let alone = Bench {
+            others: Vec::new(),
+            ..bench
+        };
+        let plan = Plan::default();
+        let median = || {
+            measure(&gpu, &library, "cs", &alone, Mode::Hot, &plan)
+                .map(|measured| Duration::from_secs_f64(measured.kernel.median_us * 1e-6))
+        };
+        if let Err(error) = median() {
+            println!("could not measure: {error}");
+            continue;
+        }
+        // Criterion counts iterations, bench-kit replays: a call's median stands for each iteration.
+        criterion.bench_function(&alone.id, |bencher| {
             bencher.iter_custom(|iterations| {
-                let alone = bench_kit::Bench {
-                    others: Vec::new(),
-                    ..bench.clone()
-                };
-                let plan = Plan::default();
-                match measure(&gpu, &library, "cs", &alone, Mode::Hot, &plan) {
-                    Ok(measured) => Duration::from_secs_f64(measured.kernel.median_us * 1e-6)
-                        .mul_f64(iterations as f64),
-                    Err(error) => panic!("{error}"),
-                }
+                let call = median().expect("the same call was measured before");
+                call.mul_f64(iterations as f64)
             });
         });
     }

@@ -1,5 +1,6 @@
 //! What a check reports.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -27,17 +28,17 @@ impl fmt::Display for Severity {
 }
 
 /// One finding of a command, as the JSON documents carry it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// File (or directory) that the finding is about, relative to the root, with `/`.
-    pub path: String,
-    /// JSON pointer into the file; empty for the whole file.
-    pub pointer: String,
     /// Stable code. Manifest and evidence codes are listed in docs/contract.md.
     pub code: String,
     /// How much it weighs.
     pub severity: Severity,
+    /// File (or directory) that the finding is about, relative to the root, with `/`.
+    pub path: String,
+    /// JSON pointer into the file; empty for the whole file.
+    pub pointer: String,
     /// One sentence: what was found and what must be.
     pub message: String,
 }
@@ -52,12 +53,35 @@ impl Finding {
         message: impl Into<String>,
     ) -> Self {
         Self {
-            path: path.into(),
-            pointer: pointer.into(),
             code: code.into(),
             severity,
+            path: path.into(),
+            pointer: pointer.into(),
             message: message.into(),
         }
+    }
+}
+
+/// By place, then by what was found there.
+impl Ord for Finding {
+    fn cmp(&self, other: &Self) -> Ordering {
+        fn key(finding: &Finding) -> (&str, &str, Severity, &str, &str) {
+            let Finding {
+                code,
+                severity,
+                path,
+                pointer,
+                message,
+            } = finding;
+            (path, pointer, *severity, code, message)
+        }
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Finding {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

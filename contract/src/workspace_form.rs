@@ -40,9 +40,19 @@ pub(crate) fn check(
         Ok(manifest) if sound => manifest,
         Ok(_) => return None,
         Err(error) => {
-            // What the schema found is said already. It lets through 1.0 as an integer, which the types do not.
             if sound {
-                findings.push(Code::WrongType.at(&subject.path, "", error.to_string()));
+                // For the schema 2.0 is an integer; for the types, and for most readers of JSON, it is not.
+                let mut floats = Vec::new();
+                whole_floats(value, String::new(), &mut floats);
+                let found = floats.into_iter().map(|pointer| {
+                    let message = "must be written as an integer, without a point";
+                    Code::WrongType.at(&subject.path, pointer, message)
+                });
+                let before = findings.len();
+                findings.extend(found);
+                if findings.len() == before {
+                    findings.push(Code::WrongType.at(&subject.path, "", error.to_string()));
+                }
             }
             return None;
         }
@@ -60,6 +70,24 @@ pub(crate) fn check(
     rules.abi();
     rules.claim();
     Some(manifest)
+}
+
+/// Pointers of the whole numbers that are written with a point, but for tolerances, which may be.
+fn whole_floats(value: &Value, pointer: String, found: &mut Vec<String>) {
+    match value {
+        Value::Number(number) if number.is_f64() => found.push(pointer),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                whole_floats(item, json::child(&pointer, index), found);
+            }
+        }
+        Value::Object(object) if pointer != "/numerics/tolerance" => {
+            for (key, item) in object {
+                whole_floats(item, json::child(&pointer, key), found);
+            }
+        }
+        _ => {}
+    }
 }
 
 struct Rules<'a> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use contract::Code;
+use contract::{Code, Manifest};
 
 #[test]
 fn every_code_is_documented_as_it_is() {
@@ -36,4 +36,18 @@ fn every_code_is_documented_as_it_is() {
         "the table of docs/contract.md must read:\n{}",
         expected.join("\n")
     );
+}
+
+#[test]
+fn the_manifest_shown_has_the_form_it_documents() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/contract.md");
+    let text = fs::read_to_string(path).unwrap();
+    let section = text.split("## The manifest").nth(1).unwrap();
+    let block: String = section
+        .lines()
+        .skip_while(|line| !line.starts_with("    {"))
+        .take_while(|line| line.starts_with("    "))
+        .collect();
+    let manifest: Manifest = serde_json::from_str(&block).unwrap();
+    assert_eq!(manifest.library_file(), "libscoring.so");
 }

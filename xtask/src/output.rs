@@ -39,10 +39,6 @@ impl From<Exit> for ExitCode {
 
 /// An error that decides the exit code. Return it with `?` or `.into()`; any other error is [`Exit::Error`].
 #[derive(Debug, thiserror::Error)]
-#[allow(
-    dead_code,
-    reason = "a command under construction reports only the first"
-)]
 pub enum Failure {
     /// What is missing from this machine, in one sentence.
     #[error("{0}")]

@@ -106,15 +106,13 @@ CK_DEVICE float cosine(float dot, float qq, float cc, float eps_q, float eps_c,
     value = __fmul_rn(value, *inverse_q);
   } else {
     const float norm = fmaxf(__fsqrt_rn(qq), eps_q);
-    if (norm == 0.0f) return 0.0f;
-    value = __fdiv_rn(value, norm);
+    if (norm != 0.0f) value = __fdiv_rn(value, norm);  // the dot product of a zero vector is 0
   }
   if (inverse_c != nullptr) {
     value = __fmul_rn(value, *inverse_c);
   } else {
     const float norm = fmaxf(__fsqrt_rn(cc), eps_c);
-    if (norm == 0.0f) return 0.0f;
-    value = __fdiv_rn(value, norm);
+    if (norm != 0.0f) value = __fdiv_rn(value, norm);  // the dot product of a zero vector is 0
   }
   return value;
 }

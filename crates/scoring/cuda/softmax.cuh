@@ -116,8 +116,8 @@ CK_DEVICE Stats merge_tiles(int tiles, int lane, const Tile& tile) {
     for (int i = 0; i < kTogether; ++i) {
       // A tile where nothing counts has sum 0; its -inf must not meet another -inf.
       const float factor = shifted_exp(stats[i].max, merged.max);
-      merged.sum = __fadd_rn(merged.sum, __fmul_rn(stats[i].sum, factor));
-      merged.weighted = __fadd_rn(merged.weighted, __fmul_rn(stats[i].weighted, factor));
+      merged.sum = __fmaf_rn(stats[i].sum, factor, merged.sum);
+      merged.weighted = __fmaf_rn(stats[i].weighted, factor, merged.weighted);
     }
   }
   merged.sum = ck::warp_sum(merged.sum);

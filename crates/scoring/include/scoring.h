@@ -1,11 +1,12 @@
+/* clang-format off */
 /* scoring: a query and its candidates to a probability distribution, in one launch.
  *
  * For question i with query q (D elements) and candidates c_k (K_i rows of D elements):
  *
  *   value_k = q.c_k                                             CS_DOT
- *           = (q.c_k / max(|q|, eps)) / max(|c_k|, eps)         CS_COSINE; a zero vector has value
- * 0 logit_k = (value_k * scale) / temperature [+ bias_k]        each operation rounded once p =
- * softmax of the logits of the unmasked candidates
+ *           = (q.c_k / max(|q|, eps)) / max(|c_k|, eps)         CS_COSINE; a zero vector has value 0
+ *   logit_k = (value_k * scale) / temperature [+ bias_k]        each operation rounded once
+ *   p       = softmax of the logits of the unmasked candidates
  *
  * Inputs f32, bf16 or f16 (queries and candidates alike); accumulation and all results f32.
  *
@@ -21,8 +22,8 @@
  *   is the dot product of such a row; eps floors the true norm.
  *   Softmax: candidates in tiles of 256. In a tile, lane l takes candidates l, l+32, .. l+224; m =
  *   the maximum; s = the sum of exp(logit - m), a chain in each lane, then the butterfly. Over the
- *   tiles, M = the largest m, S = the sum of s * exp(m - M): lane l takes tiles l, l+32, .. in a
- *   chain from +0, then the butterfly. p = exp(logit - M) / S; log p = (logit - M) - log(S);
+ *   tiles, M = the largest m, S = the sum of s * exp(m - M): lane l takes tiles l, l+32, .. in an
+ *   fma chain from +0, then the butterfly. p = exp(logit - M) / S; log p = (logit - M) - log(S);
  *   lse = M + log(S). Expected index: tile sums of k * exp(logit - m) (fma chains, butterfly),
  *   merged like S, divided by S. exp and log are those of the shared prelude.
  *
@@ -71,37 +72,34 @@ enum cs_layout { CS_DENSE = 0, CS_RAGGED = 1, CS_SHARED = 2, CS_INDEXED = 3 };
  * (cluster below compute capability 9.0, no workspace, K too large) is CK_UNSUPPORTED. */
 enum cs_path {
   CS_PATH_AUTO = 0,
-  CS_PATH_BLOCK = 1,     /* one block a question */
-  CS_PATH_CLUSTER_2 = 2, /* a cluster of blocks a question */
+  CS_PATH_BLOCK = 1,      /* one block a question */
+  CS_PATH_CLUSTER_2 = 2,  /* a cluster of blocks a question */
   CS_PATH_CLUSTER_4 = 4,
   CS_PATH_CLUSTER_8 = 8,
   CS_PATH_CLUSTER_16 = 16,
-  CS_PATH_SPREAD = 32,   /* independent blocks that hand their logits over through workspace */
-  CS_PATH_TWO_NODES = 33 /* tiles, then a merging node */
+  CS_PATH_SPREAD = 32,    /* independent blocks that hand their logits over through workspace */
+  CS_PATH_TWO_NODES = 33  /* tiles, then a merging node */
 };
 
-/* What the status word may say of the first bad device value: cause << 24 | min(question, 2^24-1).
- */
+/* What the status word may say of the first bad device value: cause << 24 | min(question, 2^24-1). */
 enum cs_device_status {
   CS_DEVICE_OK = 0,
-  CS_DEVICE_BAD_OFFSETS = 1, /* decreases, is negative, or passes sum_k or max_k: K_i = 0 */
-  CS_DEVICE_BAD_INDEX = 2,   /* outside the table: that candidate counts as masked */
-  CS_DEVICE_BAD_TEMPERATURE =
-      3, /* temperature or scale of a question not finite or <= 0: NaN row */
+  CS_DEVICE_BAD_OFFSETS = 1,     /* decreases, is negative, or passes sum_k or max_k: K_i = 0 */
+  CS_DEVICE_BAD_INDEX = 2,       /* outside the table: that candidate counts as masked */
+  CS_DEVICE_BAD_TEMPERATURE = 3, /* temperature or scale of a question not finite or <= 0: NaN row */
 };
 
 /* Arguments, by the numbers that status codes carry (see ck/status.h). */
-#define CS_ARGUMENTS(X)                                                                            \
-  X(1, params)                                                                                     \
-  X(2, struct_size) X(3, dtype) X(4, similarity) X(5, layout) X(6, path) X(7, top_k)               \
-      X(8, questions) X(9, max_k) X(10, sum_k) X(11, table_rows) X(12, dim) X(13, query_stride) X( \
-          14, candidate_stride) X(15, question_stride) X(16, scale) X(17, temperature) X(18, eps)  \
-          X(19, queries) X(20, candidates) X(21, offsets) X(22, indices) X(23, mask) X(24, bias)   \
-              X(25, scales) X(26, temperatures) X(27, query_inverse_norms)                         \
-                  X(28, candidate_inverse_norms) X(29, probabilities) X(30, logits)                \
-                      X(31, log_probabilities) X(32, log_sum_exp) X(33, argmax) X(34, top_values)  \
-                          X(35, top_indices) X(36, expected_index) X(37, status) X(38, workspace)  \
-                              X(39, workspace_bytes) X(40, threads) X(41, normalize)
+#define CS_ARGUMENTS(X)                                                                      \
+  X(1, params) X(2, struct_size) X(3, dtype) X(4, similarity) X(5, layout) X(6, path)       \
+  X(7, top_k) X(8, questions) X(9, max_k) X(10, sum_k) X(11, table_rows) X(12, dim)         \
+  X(13, query_stride) X(14, candidate_stride) X(15, question_stride) X(16, scale)           \
+  X(17, temperature) X(18, eps) X(19, queries) X(20, candidates) X(21, offsets)             \
+  X(22, indices) X(23, mask) X(24, bias) X(25, scales) X(26, temperatures)                  \
+  X(27, query_inverse_norms) X(28, candidate_inverse_norms) X(29, probabilities)            \
+  X(30, logits) X(31, log_probabilities) X(32, log_sum_exp) X(33, argmax) X(34, top_values) \
+  X(35, top_indices) X(36, expected_index) X(37, status) X(38, workspace)                   \
+  X(39, workspace_bytes) X(40, threads) X(41, normalize)
 
 enum cs_argument {
 #define CS_ARGUMENT_ENUMERATOR(number, name) CS_ARG_##name = number,
@@ -130,19 +128,19 @@ typedef struct cs_score_params {
   int64_t sum_k;        /* with offsets: rows (or indices) in all, offsets[Q]; else 0 or ignored */
   int64_t table_rows;   /* CS_INDEXED: rows of the table; else ignored */
   int64_t dim;          /* D >= 1 */
-  int64_t query_stride; /* between queries; 0 = D */
-  int64_t candidate_stride;  /* between candidate rows; 0 = D */
-  int64_t question_stride;   /* CS_DENSE: between blocks of candidates; 0 = K * candidate stride */
-  float scale;               /* finite, > 0, with a finite inverse */
-  float temperature;         /* finite, > 0, with a finite inverse */
-  float eps;                 /* CS_COSINE: floor of each norm, >= 0, finite; 1e-12 is usual */
-  float reserved;            /* 0 */
-  const void* queries;       /* [Q, D] */
-  const void* candidates;    /* see cs_layout */
-  const int32_t* offsets;    /* [Q + 1], ascending from >= 0 to sum_k */
-  const int32_t* indices;    /* CS_INDEXED: [Q, K] or [sum_k] */
-  const uint8_t* mask;       /* nonzero keeps */
-  const float* bias;         /* added to the logit */
+  int64_t query_stride;     /* between queries; 0 = D */
+  int64_t candidate_stride; /* between candidate rows; 0 = D */
+  int64_t question_stride;  /* CS_DENSE: between blocks of candidates; 0 = K * candidate stride */
+  float scale;              /* finite, > 0, with a finite inverse */
+  float temperature;        /* finite, > 0, with a finite inverse */
+  float eps;                /* CS_COSINE: floor of each norm, >= 0, finite; 1e-12 is usual */
+  float reserved;           /* 0 */
+  const void* queries;      /* [Q, D] */
+  const void* candidates;   /* see cs_layout */
+  const int32_t* offsets;   /* [Q + 1], ascending from >= 0 to sum_k */
+  const int32_t* indices;   /* CS_INDEXED: [Q, K] or [sum_k] */
+  const uint8_t* mask;      /* nonzero keeps */
+  const float* bias;        /* added to the logit */
   const float* scales;       /* [Q]: in place of scale */
   const float* temperatures; /* [Q]: in place of temperature */
   const float* query_inverse_norms;     /* [Q]: multiplied as they are, no eps */
@@ -197,8 +195,8 @@ int cs_baseline_one_block(const float* queries, const float* candidates, float* 
                           int questions, int max_k, int dim, float scale, float temperature,
                           int normalize, int threads, void* stream);
 
-/* A pass for the inverse norms (if normalize), one for the logits, one for the softmax: 3 nodes or
- * 2; workspace of questions * (1 + 2 * max_k) floats, no zeroing. */
+/* A pass for the inverse norms (if normalize), one for the logits, one for the softmax: 3 nodes or 2;
+ * workspace of questions * (1 + 2 * max_k) floats, no zeroing. */
 int cs_baseline_unfused(const float* queries, const float* candidates, float* probabilities,
                         int questions, int max_k, int dim, float scale, float temperature,
                         int normalize, void* workspace, size_t workspace_bytes, void* stream);

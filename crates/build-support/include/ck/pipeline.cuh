@@ -30,10 +30,9 @@ CK_DEVICE void barrier_sync(int id, int threads) {
 // before its first global access; without the launch attribute, or below compute capability 9.0,
 // it costs nothing.
 //
-// The two are one function since their order is what keeps results right. A kernel that lets the
-// next one start before its own wait lets that one start while the kernel before last still runs,
-// and lines which that one then draws into L1 are stale, and hit, after the wait: on an H200 it
-// showed as a softmax sum one ulp off, in one call of some thousands.
+// The two are one function, so that no kernel has them the other way round. A kernel that let the
+// next one start before its own wait would let that one start while the kernel before last still
+// runs, and lines which that one then draws into L1 could be hit, stale, after the wait.
 CK_DEVICE void dependency_wait() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

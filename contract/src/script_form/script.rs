@@ -195,9 +195,10 @@ impl Reader {
                     self.gencode(word);
                 }
             }
-            match (word.raw.as_str(), next) {
-                ("-o" | "--output-file", Some(name)) => self.output(name),
-                _ => {}
+            if matches!(word.raw.as_str(), "-o" | "--output-file")
+                && let Some(name) = next
+            {
+                self.output(name);
             }
             for text in self.expand(word).iter().flatten() {
                 self.facts.literal.extend(targets(text));

@@ -106,7 +106,7 @@ impl Scratch {
             bench: vec![evidence::BenchTime {
                 case: "large".into(),
                 mode: "hot".into(),
-                median_us: 2.813_447_952_270_507_8,
+                median_us: 2.813_447_952_270_508,
             }],
             generated_at: "2025-09-01T12:00:00Z".into(),
             body_sha256: String::new(),

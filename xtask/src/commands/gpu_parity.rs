@@ -32,8 +32,9 @@ pub struct Args {
     /// End with exit code 4 where there is no GPU.
     #[arg(long)]
     pub require_gpu: bool,
-    /// Write the evidence of this run there; into a directory, under the GPU's name.
-    #[arg(long, value_name = "FILE")]
+    /// Write the evidence of this run there: one .json file, or a folder that gets
+    /// `<backend>/<gpu>.json`.
+    #[arg(long, value_name = "PATH")]
     pub evidence: Option<PathBuf>,
     /// The tree to work on; default: the workspace.
     #[arg(long, value_name = "DIR")]
@@ -52,9 +53,13 @@ pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
         Some(root) => root.clone(),
         None => workspace::root()?,
     };
-    if args.evidence.is_some() && (args.backend.is_none() || args.case.is_some()) {
-        let message = "--evidence is about one whole backend: it needs --backend and no --case";
-        return Err(Failure::Usage(message.into()).into());
+    if let Some(path) = &args.evidence {
+        let one_file = evidence::is_file(path);
+        if args.case.is_some() || (one_file && args.backend.is_none()) {
+            let message = "evidence is about whole backends: --evidence takes no --case, and a file \
+                           takes one --backend (a folder takes them all)";
+            return Err(Failure::Usage(message.into()).into());
+        }
     }
     if args.root.is_some()
         && let Some(tree) = older_form::tree(&root)

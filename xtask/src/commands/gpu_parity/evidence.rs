@@ -30,15 +30,19 @@ pub struct Run<'a> {
     pub sanitizers: &'a [sanitizer::Sanitized],
 }
 
-/// Writes the evidence to `path`, or below it under the GPU's name where it is a directory.
-pub fn write(run: &Run<'_>, path: &Path) -> anyhow::Result<PathBuf> {
-    let path = if path
-        .extension()
+/// Whether the path names one evidence file, not a folder for them.
+pub fn is_file(path: &Path) -> bool {
+    path.extension()
         .is_some_and(|extension| extension == "json")
-    {
+}
+
+/// Writes the evidence to the file, or into the folder as `<backend>/<gpu>.json`.
+pub fn write(run: &Run<'_>, path: &Path) -> anyhow::Result<PathBuf> {
+    let path = if is_file(path) {
         path.to_owned()
     } else {
-        path.join(format!("{}.json", evidence::file_stem(&run.gpu.name)))
+        let file = format!("{}.json", evidence::file_stem(&run.gpu.name));
+        path.join(run.target.backend.name).join(file)
     };
     let text = of(run)?
         .render()

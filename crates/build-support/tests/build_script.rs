@@ -13,9 +13,6 @@ use common::{Scratch, fixture_copy, toolkit};
 fn package(name: &str) -> Scratch {
     let scratch = fixture_copy(name);
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let template = fs::read_to_string(scratch.0.join("fixture/Cargo.toml.in")).unwrap();
-    let manifest = template.replace("@BUILD_SUPPORT@", here.to_str().unwrap());
-    fs::write(scratch.0.join("fixture/Cargo.toml"), manifest).unwrap();
     fs::copy(
         here.join("../../Cargo.lock"),
         scratch.0.join("fixture/Cargo.lock"),

@@ -71,7 +71,13 @@ fn a_library_exports_its_header_and_needs_no_cpp_runtime() {
         .collect();
     assert_eq!(
         exported,
-        ["fx_abi_version", "fx_build_info", "fx_offset", "fx_scale"]
+        [
+            "fx_abi_version",
+            "fx_build_info",
+            "fx_error_string",
+            "fx_offset",
+            "fx_scale"
+        ]
     );
     let dynamic = tool("readelf", &["-d"], &shared);
     assert!(dynamic.contains("[libfixture.so.3]"), "{dynamic}");

@@ -30,13 +30,20 @@ impl Drop for Scratch {
     }
 }
 
-/// A copy of the fixture crate to edit.
+/// A copy of the fixture crate to edit. Its manifests are kept under other names, since this
+/// workspace's tools take every manifest of the tree for one of its crates.
 pub fn fixture_copy(name: &str) -> Scratch {
     let scratch = Scratch::new(name);
-    copy(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture"),
-        &scratch.0.join("fixture"),
-    );
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let copied = scratch.0.join("fixture");
+    copy(&here.join("tests/fixture"), &copied);
+    for name in ["Cargo.toml", "fixture.backend.json"] {
+        let kept = copied.join(format!("{name}.in"));
+        let text = fs::read_to_string(&kept).unwrap();
+        let text = text.replace("@BUILD_SUPPORT@", here.to_str().unwrap());
+        fs::write(copied.join(name), text).unwrap();
+        fs::remove_file(kept).unwrap();
+    }
     scratch
 }
 

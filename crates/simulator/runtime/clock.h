@@ -76,8 +76,8 @@ struct Lanes {
 
 struct Clock {
   uint32_t epoch;
-  uint32_t warp_seen;   // all lanes of the own warp, up to and including this epoch
-  uint32_t block_seen;  // all threads of the own block
+  uint32_t warp_seen;    // all lanes of the own warp, up to and including this epoch
+  uint32_t block_seen;   // all threads of the own block
   uint32_t proxy_epoch;  // of the last proxy fence
   Ref<Lanes> lanes;
   Ref<Phase> cluster;  // the last cluster barrier waited for

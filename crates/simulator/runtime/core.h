@@ -136,9 +136,9 @@ struct Mbarrier {
 struct Block {
   Launch* launch;
   Gang* gang;
-  uint32_t index;  // in the grid
-  uint32_t rank;   // in the cluster
-  uint32_t slot;   // of the shared memory arenas
+  uint32_t index;     // in the grid
+  uint32_t rank;      // in the cluster
+  uint32_t slot;      // of the shared memory arenas
   uint32_t first_id;  // of its threads; the ids of a block are padded to whole warps
   uint32_t padded;
   uint32_t threads;
@@ -273,8 +273,8 @@ struct Region {
   bool writable;
   uint32_t number;
   std::string name;
-  bool initialised;         // when it was registered
-  struct Cell* cells;       // checked build; null where every access is a read of what is there
+  bool initialised;    // when it was registered
+  struct Cell* cells;  // checked build; null where every access is a read of what is there
   size_t cells_bytes;
 };
 Region* find_region(uintptr_t address);
@@ -287,11 +287,11 @@ struct Where {
 };
 // Records a finding unless one of the same code and places is there. `fatal` ones end the launch:
 // from a fiber, the call does not return.
-void finding(const char* code, bool fatal, const std::vector<Where>& places, const char* format, ...)
-    __attribute__((format(printf, 4, 5)));
+void finding(const char* code, bool fatal, const std::vector<Where>& places, const char* format,
+             ...) __attribute__((format(printf, 4, 5)));
 // As above for two places that are a fault only if they are different source lines.
-void finding_if_lines_differ(const char* code, const std::vector<Where>& places,
-                             const char* format, ...) __attribute__((format(printf, 3, 4)));
+void finding_if_lines_differ(const char* code, const std::vector<Where>& places, const char* format,
+                             ...) __attribute__((format(printf, 3, 4)));
 std::string thread_text(const Thread* t);
 std::string thread_text(uint32_t id);
 std::string format_text(const char* format, ...) __attribute__((format(printf, 1, 2)));

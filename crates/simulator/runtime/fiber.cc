@@ -128,8 +128,8 @@ uint32_t stack_take() {
   const uint32_t stack = made++;
   const bool guarded = stack < kGuardedStacks;
   void* begin = reinterpret_cast<void*>(stack_low(stack) - (guarded ? 0 : guard));
-  if (stack >= kMaxStacks || mprotect(begin, usable + (guarded ? 0 : guard),
-                                      PROT_READ | PROT_WRITE) != 0) {
+  if (stack >= kMaxStacks ||
+      mprotect(begin, usable + (guarded ? 0 : guard), PROT_READ | PROT_WRITE) != 0) {
     fprintf(stderr, "simulator: no memory for the stack of thread %u\n", stack);
     abort();
   }

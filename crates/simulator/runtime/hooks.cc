@@ -77,8 +77,8 @@ extern "C" void __ubsan_handle_out_of_bounds(OutOfBounds* data, uintptr_t index)
 extern "C" void __ubsan_handle_shift_out_of_bounds(ShiftOutOfBounds* data, uintptr_t left,
                                                    uintptr_t right) {
   finding("shift", false, {{who() + " shifts", CK_SIM_HERE}},
-          "%lld of type %s shifted by %lld: C++ leaves the result open",
-          value_of(data->left, left), data->left->name, value_of(data->right, right));
+          "%lld of type %s shifted by %lld: C++ leaves the result open", value_of(data->left, left),
+          data->left->name, value_of(data->right, right));
 }
 
 extern "C" void __ubsan_handle_divrem_overflow(void*, uintptr_t, uintptr_t) {
@@ -106,31 +106,27 @@ inline void hook(void* p, size_t bytes, Access access, Pc pc) {
 
 }  // namespace
 
-#define CK_SIM_HOOKS(size)                                                          \
-  extern "C" void __tsan_read##size(void* p) {                                      \
-    hook(p, size, Access::kRead, CK_SIM_HERE);                                      \
-  }                                                                                 \
-  extern "C" void __tsan_write##size(void* p) {                                     \
-    hook(p, size, Access::kWrite, CK_SIM_HERE);                                     \
-  }                                                                                 \
-  extern "C" void __tsan_unaligned_read##size(void* p) {                            \
-    hook(p, size, Access::kRead, CK_SIM_HERE);                                      \
-  }                                                                                 \
-  extern "C" void __tsan_unaligned_write##size(void* p) {                           \
-    hook(p, size, Access::kWrite, CK_SIM_HERE);                                     \
-  }                                                                                 \
-  /* CUDA's volatile accesses are relaxed ones. */                                  \
-  extern "C" void __tsan_volatile_read##size(void* p) {                             \
-    if (on_fiber()) note_access_at(p, size, Access::kAtomicRead, CK_SIM_HERE);       \
-  }                                                                                 \
-  extern "C" void __tsan_volatile_write##size(void* p) {                            \
-    if (on_fiber()) note_access_at(p, size, Access::kAtomicWrite, CK_SIM_HERE);      \
-  }                                                                                 \
-  extern "C" void __tsan_unaligned_volatile_read##size(void* p) {                   \
-    if (on_fiber()) note_access_at(p, size, Access::kAtomicRead, CK_SIM_HERE);       \
-  }                                                                                 \
-  extern "C" void __tsan_unaligned_volatile_write##size(void* p) {                  \
-    if (on_fiber()) note_access_at(p, size, Access::kAtomicWrite, CK_SIM_HERE);      \
+#define CK_SIM_HOOKS(size)                                                                    \
+  extern "C" void __tsan_read##size(void* p) { hook(p, size, Access::kRead, CK_SIM_HERE); }   \
+  extern "C" void __tsan_write##size(void* p) { hook(p, size, Access::kWrite, CK_SIM_HERE); } \
+  extern "C" void __tsan_unaligned_read##size(void* p) {                                      \
+    hook(p, size, Access::kRead, CK_SIM_HERE);                                                \
+  }                                                                                           \
+  extern "C" void __tsan_unaligned_write##size(void* p) {                                     \
+    hook(p, size, Access::kWrite, CK_SIM_HERE);                                               \
+  }                                                                                           \
+  /* CUDA's volatile accesses are relaxed ones. */                                            \
+  extern "C" void __tsan_volatile_read##size(void* p) {                                       \
+    if (on_fiber()) note_access_at(p, size, Access::kAtomicRead, CK_SIM_HERE);                \
+  }                                                                                           \
+  extern "C" void __tsan_volatile_write##size(void* p) {                                      \
+    if (on_fiber()) note_access_at(p, size, Access::kAtomicWrite, CK_SIM_HERE);               \
+  }                                                                                           \
+  extern "C" void __tsan_unaligned_volatile_read##size(void* p) {                             \
+    if (on_fiber()) note_access_at(p, size, Access::kAtomicRead, CK_SIM_HERE);                \
+  }                                                                                           \
+  extern "C" void __tsan_unaligned_volatile_write##size(void* p) {                            \
+    if (on_fiber()) note_access_at(p, size, Access::kAtomicWrite, CK_SIM_HERE);               \
   }
 CK_SIM_HOOKS(1)
 CK_SIM_HOOKS(2)
@@ -176,18 +172,18 @@ extern "C" void __tsan_vptr_update(void**, void*) {}
 extern "C" void __tsan_vptr_read(void**) {}
 
 // Host code of the same files may use the compiler's atomics; kernels use CUDA's.
-#define CK_SIM_ATOMIC_HOOKS(bits, type)                                                    \
-  extern "C" type __tsan_atomic##bits##_load(const volatile type* p, int) {                \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                           \
-  }                                                                                        \
-  extern "C" void __tsan_atomic##bits##_store(volatile type* p, type value, int) {         \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                          \
-  }                                                                                        \
-  extern "C" type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {      \
-    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                \
-  }                                                                                        \
-  extern "C" type __tsan_atomic##bits##_fetch_add(volatile type* p, type value, int) {     \
-    return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);                                 \
+#define CK_SIM_ATOMIC_HOOKS(bits, type)                                                \
+  extern "C" type __tsan_atomic##bits##_load(const volatile type* p, int) {            \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                       \
+  }                                                                                    \
+  extern "C" void __tsan_atomic##bits##_store(volatile type* p, type value, int) {     \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                      \
+  }                                                                                    \
+  extern "C" type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {  \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                            \
+  }                                                                                    \
+  extern "C" type __tsan_atomic##bits##_fetch_add(volatile type* p, type value, int) { \
+    return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);                             \
   }
 CK_SIM_ATOMIC_HOOKS(8, uint8_t)
 CK_SIM_ATOMIC_HOOKS(32, uint32_t)

@@ -52,7 +52,8 @@ const Site& add_site(Launch& launch, const void* key, uint32_t bytes, uint32_t a
   if ((offset / alignment) % 2 == 0) offset += alignment;
   launch.sites.push_back({key, offset, bytes});
   launch.shared_end = offset + bytes + kRedZone;
-  own(launch, launch.sites.back(), static_cast<uint8_t>(std::min<size_t>(launch.sites.size(), 255)));
+  own(launch, launch.sites.back(),
+      static_cast<uint8_t>(std::min<size_t>(launch.sites.size(), 255)));
   return launch.sites.back();
 }
 
@@ -74,8 +75,8 @@ void arenas_begin_launch(Launch& launch) {
       fprintf(stderr, "simulator: cannot reserve address space for shared memory\n");
       abort();
     }
-    arenas_begin = (reinterpret_cast<uintptr_t>(memory) + kArenaStride - 1) / kArenaStride *
-                   kArenaStride;
+    arenas_begin =
+        (reinterpret_cast<uintptr_t>(memory) + kArenaStride - 1) / kArenaStride * kArenaStride;
     arenas_end = arenas_begin + kMaxArenas * kArenaStride;
   }
   launch.sites.clear();
@@ -98,9 +99,8 @@ void arena_take(Block* block) {
     free_arenas.pop_back();
   } else {
     slot = arenas_made++;
-    if (slot >= kMaxArenas ||
-        mprotect(reinterpret_cast<void*>(arenas_begin + slot * kArenaStride), kArenaStride,
-                 PROT_READ | PROT_WRITE) != 0) {
+    if (slot >= kMaxArenas || mprotect(reinterpret_cast<void*>(arenas_begin + slot * kArenaStride),
+                                       kArenaStride, PROT_READ | PROT_WRITE) != 0) {
       fprintf(stderr, "simulator: no memory for the shared memory of %u blocks\n", slot + 1);
       abort();
     }
@@ -155,8 +155,8 @@ void* shared_array_bytes(const void* key, size_t bytes, size_t alignment) {
             "%u static and %u dynamic bytes of shared memory: the device has %d a block",
             launch.static_bytes, launch.shape.shared_bytes, global.device.shared_bytes_optin);
   }
-  const Site site = add_site(launch, key, static_cast<uint32_t>(bytes),
-                             static_cast<uint32_t>(alignment));
+  const Site site =
+      add_site(launch, key, static_cast<uint32_t>(bytes), static_cast<uint32_t>(alignment));
   // All blocks that live already get the array too: a peer of the cluster may reach for it first.
   for (Gang* gang : global.live) {
     for (Block* block : gang->blocks) poison(block, site);
@@ -231,7 +231,8 @@ static std::string region_name(const Region* region) {
 std::string describe_address(uintptr_t address) {
   if (Block* block = arena_owner(address)) {
     const Launch& launch = *block->launch;
-    const uint32_t offset = static_cast<uint32_t>(address - reinterpret_cast<uintptr_t>(block->arena));
+    const uint32_t offset =
+        static_cast<uint32_t>(address - reinterpret_cast<uintptr_t>(block->arena));
     const Site* near = nullptr;
     for (const Site& site : launch.sites) {
       if (offset >= site.offset && offset < site.offset + site.bytes) near = &site;
@@ -240,8 +241,8 @@ std::string describe_address(uintptr_t address) {
     if (!inside) {
       int64_t best = INT64_MAX;
       for (const Site& site : launch.sites) {
-        const int64_t away = offset < site.offset ? site.offset - offset
-                                                  : offset - (site.offset + site.bytes);
+        const int64_t away =
+            offset < site.offset ? site.offset - offset : offset - (site.offset + site.bytes);
         if (site.bytes != 0 && away < best) {
           best = away;
           near = &site;
@@ -504,10 +505,11 @@ void mbarrier_init(uint64_t* address, unsigned count) {
   Thread* t = global.current;
   if (arena_block(address) != t->block || reinterpret_cast<uintptr_t>(address) % 8 != 0 ||
       count == 0 || count >= 1u << 20) {
-    finding("mbarrier_init", true, {{thread_text(t) + " calls", pc}},
-            "mbarrier_init of %s with count %u: it must be 8-byte aligned in the block's own shared "
-            "memory, the count 1 to 2^20 - 1",
-            describe_address(reinterpret_cast<uintptr_t>(address)).c_str(), count);
+    finding(
+        "mbarrier_init", true, {{thread_text(t) + " calls", pc}},
+        "mbarrier_init of %s with count %u: it must be 8-byte aligned in the block's own shared "
+        "memory, the count 1 to 2^20 - 1",
+        describe_address(reinterpret_cast<uintptr_t>(address)).c_str(), count);
   }
   check_access(reinterpret_cast<uintptr_t>(address), 8, Access::kWrite, pc);
   Mbarrier* barrier = find_mbarrier(address);
@@ -621,10 +623,10 @@ void bulk_wait_pending(unsigned pending, bool) {
 
 void bulk_finish(Thread* t) {
   if (t->bulk_copies.empty()) return;
-  finding("bulk_store_not_waited", false,
-          {{thread_text(t) + " copies", t->bulk_copies.front().pc}},
-          "a thread exits without bulk_wait or bulk_wait_read: the shared memory that its bulk copy "
-          "reads may be gone");
+  finding(
+      "bulk_store_not_waited", false, {{thread_text(t) + " copies", t->bulk_copies.front().pc}},
+      "a thread exits without bulk_wait or bulk_wait_read: the shared memory that its bulk copy "
+      "reads may be gone");
   for (const PendingCopy& copy : t->bulk_copies) land(copy, true);
   t->bulk_copies.clear();
   t->bulk_groups.clear();

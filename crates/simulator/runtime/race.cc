@@ -172,11 +172,10 @@ void normalise(View& view) {
   std::sort(entries.begin(), entries.end(), [](const View::Entry& a, const View::Entry& b) {
     return a.key != b.key ? a.key < b.key : a.epoch > b.epoch;
   });
-  entries.erase(std::unique(entries.begin(), entries.end(),
-                            [](const View::Entry& a, const View::Entry& b) {
-                              return a.key == b.key;
-                            }),
-                entries.end());
+  entries.erase(
+      std::unique(entries.begin(), entries.end(),
+                  [](const View::Entry& a, const View::Entry& b) { return a.key == b.key; }),
+      entries.end());
 }
 
 bool covers(const View& a, const View& b) {
@@ -381,9 +380,11 @@ void clock_barrier(Block* block, const uint32_t* participants, bool everyone) {
     first = false;
   });
   bool complete = everyone;
-  for (unsigned w = 0; w < block->warps; ++w) complete = complete && participants[w] == block->exists[w];
+  for (unsigned w = 0; w < block->warps; ++w)
+    complete = complete && participants[w] == block->exists[w];
   if (!complete) {
-    // Some of the block: what they have seen of warps and lanes joins what they have seen of others.
+    // Some of the block: what they have seen of warps and lanes joins what they have seen of
+    // others.
     Ref<View> met(new View());
     for (unsigned w = 0; w < block->warps; ++w) {
       const uint32_t warp_id = block->first_id / kLanes + w;
@@ -439,7 +440,8 @@ void clock_cluster_arrive(Thread* t, bool release) {
   raise(t->id, c.epoch);
   // What it has seen of its block it passes on, whether or not those threads release themselves.
   // The first thread that knows a barrier speaks for all that know the same.
-  if (c.block_seen != 0 && phase.epochs[t->block->first_id - phase.first + padded - 1] < c.block_seen) {
+  if (c.block_seen != 0 &&
+      phase.epochs[t->block->first_id - phase.first + padded - 1] < c.block_seen) {
     for (uint32_t i = 0; i < padded; ++i) raise(t->block->first_id + i, c.block_seen);
   }
   if (c.warp_seen > c.block_seen) {
@@ -663,9 +665,9 @@ Split& split_cell(Shadow& shadow, Cell* cell) {
 
 struct Place {
   Shadow* shadow;
-  Cell* cells;           // of the first byte's granule
+  Cell* cells;  // of the first byte's granule
   bool shared;
-  uint8_t initialised;   // what `Cell::initialised` is relative to
+  uint8_t initialised;  // what `Cell::initialised` is relative to
 };
 
 // The bytes [address, address + bytes) have been found to be inside of something.
@@ -683,8 +685,10 @@ void check_cells(const Place& place, uintptr_t address, size_t bytes, Access acc
   const uintptr_t end = address + bytes;
   for (Cell* cell = place.cells; at < end; ++cell, at += kCellBytes) {
     uint8_t mask = 0xf;
-    if (__builtin_expect(at < address, 0)) mask = static_cast<uint8_t>(mask << (address - at)) & 0xf;
-    if (__builtin_expect(end - at < kCellBytes, 0)) mask &= static_cast<uint8_t>(0xf >> (kCellBytes - (end - at)));
+    if (__builtin_expect(at < address, 0))
+      mask = static_cast<uint8_t>(mask << (address - at)) & 0xf;
+    if (__builtin_expect(end - at < kCellBytes, 0))
+      mask &= static_cast<uint8_t>(0xf >> (kCellBytes - (end - at)));
     if (cell->stamp != shadow.stamp) {
       const uint8_t keep = place.shared ? 0 : cell->initialised;
       *cell = Cell{};
@@ -696,7 +700,8 @@ void check_cells(const Place& place, uintptr_t address, size_t bytes, Access acc
       finding("uninitialised_read", false, {{thread_text(t) + " reads", pc}},
               "%s was not written before", describe_address(first).c_str());
       // Once is enough.
-      cell->initialised = static_cast<uint8_t>((cell->initialised & ~mask) | (~place.initialised & mask));
+      cell->initialised =
+          static_cast<uint8_t>((cell->initialised & ~mask) | (~place.initialised & mask));
     }
     if (access == Access::kReadConstant && cell->write_epoch != 0 && (cell->write_mask & mask) &&
         !(cell->flags & kSplit)) {
@@ -717,7 +722,8 @@ void check_cells(const Place& place, uintptr_t address, size_t bytes, Access acc
         use_cell(shadow, cell, mask, t, kind, pc, first);
       }
     } else {
-      Split& split = (cell->flags & kSplit) ? shadow.splits[cell->write_id] : split_cell(shadow, cell);
+      Split& split =
+          (cell->flags & kSplit) ? shadow.splits[cell->write_id] : split_cell(shadow, cell);
       for (unsigned byte = 0; byte < kCellBytes; ++byte) {
         const uint8_t bit = static_cast<uint8_t>(1u << byte);
         if (!(mask & bit)) continue;
@@ -729,7 +735,8 @@ void check_cells(const Place& place, uintptr_t address, size_t bytes, Access acc
       }
     }
     if (writes) {
-      cell->initialised = static_cast<uint8_t>((cell->initialised & ~mask) | (~place.initialised & mask));
+      cell->initialised =
+          static_cast<uint8_t>((cell->initialised & ~mask) | (~place.initialised & mask));
     }
   }
 }
@@ -740,8 +747,8 @@ void out_of_bounds(const Thread* t, uintptr_t address, size_t bytes, Pc pc, cons
             "an access of %zu bytes %zu bytes behind a null pointer", bytes,
             static_cast<size_t>(address));
   }
-  finding("out_of_bounds", true, {{thread_text(t) + " accesses", pc}}, "%s of %zu bytes at %s", what,
-          bytes, describe_address(address).c_str());
+  finding("out_of_bounds", true, {{thread_text(t) + " accesses", pc}}, "%s of %zu bytes at %s",
+          what, bytes, describe_address(address).c_str());
 }
 
 bool is_write(Access access) {
@@ -761,8 +768,8 @@ inline bool locate(Thread* t, uintptr_t address, size_t bytes, Access access, Pc
                 "an access to shared memory of a block outside of the cluster");
       }
       if (block->exited) {
-        finding("cluster_exit", false, {{thread_text(t) + " accesses", pc}},
-                "%s, which has exited", describe_address(address).c_str());
+        finding("cluster_exit", false, {{thread_text(t) + " accesses", pc}}, "%s, which has exited",
+                describe_address(address).c_str());
       } else if (t->cluster_phases_passed == 0) {
         finding("cluster_not_started", false, {{thread_text(t) + " accesses", pc}},
                 "%s, which may not have started: no cluster barrier has been passed",
@@ -778,9 +785,9 @@ inline bool locate(Thread* t, uintptr_t address, size_t bytes, Access access, Pc
     const Launch& launch = *t->block->launch;
     const uint8_t owner = launch.owner[offset / kArenaGranule];
     const Site* site = owner != 0 ? &launch.sites[owner - 1u] : nullptr;
-    if (__builtin_expect(site == nullptr || offset < site->offset ||
-                             offset + bytes > site->offset + site->bytes,
-                         0)) {
+    if (__builtin_expect(
+            site == nullptr || offset < site->offset || offset + bytes > site->offset + site->bytes,
+            0)) {
       out_of_bounds(t, address, bytes, pc, "an access");
     }
     *place = {&arena_shadow[slot], arena_shadow[slot].cells + offset / kCellBytes, true, 0};
@@ -791,9 +798,10 @@ inline bool locate(Thread* t, uintptr_t address, size_t bytes, Access access, Pc
       out_of_bounds(t, address, bytes, pc, "an access that leaves the buffer,");
     }
     if (__builtin_expect(t->block->launch->shape.pdl && !t->dependency_waited, 0)) {
-      finding("before_dependency_wait", false, {{thread_text(t) + " accesses", pc}},
-              "%s is used before dependency_wait() in a kernel launched to overlap the one before it",
-              describe_address(address).c_str());
+      finding(
+          "before_dependency_wait", false, {{thread_text(t) + " accesses", pc}},
+          "%s is used before dependency_wait() in a kernel launched to overlap the one before it",
+          describe_address(address).c_str());
     }
     if (__builtin_expect(!region->writable && is_write(access), 0)) {
       finding("write_to_input", false, {{thread_text(t) + " writes", pc}}, "%s, which is read-only",

@@ -46,9 +46,7 @@ const std::string& library_path() {
   return path;
 }
 
-bool is_own_source(const std::string& line) {
-  return line.find("ck_sim/") != std::string::npos;
-}
+bool is_own_source(const std::string& line) { return line.find("ck_sim/") != std::string::npos; }
 
 // addr2line's answer for one address: function and line alternate, innermost first.
 std::string shorten(const std::vector<std::string>& answer) {
@@ -199,8 +197,8 @@ void finding(const char* code, bool fatal, const std::vector<Where>& places, con
   if (on_fiber()) abandon_launch();
 }
 
-void finding_if_lines_differ(const char* code, const std::vector<Where>& places,
-                             const char* format, ...) {
+void finding_if_lines_differ(const char* code, const std::vector<Where>& places, const char* format,
+                             ...) {
   va_list arguments;
   va_start(arguments, format);
   add(code, true, places, vformat(format, arguments));
@@ -250,9 +248,12 @@ void trace(Pc pc, const char* format, ...) {
   va_start(arguments, format);
   const std::string text = vformat(format, arguments);
   va_end(arguments);
-  // The library and offset, and not the line: addr2line cannot run while a kernel does.
   fprintf(stderr, "%s: %s", thread_text(global.current).c_str(), text.c_str());
-  if (pc != 0) fprintf(stderr, " [+0x%zx]", pc - 1 - own_image().begin);
+  if (pc != 0) {
+    // One run of addr2line for each place, on the fiber's own small stack: popen needs little.
+    if (lines.insert({pc, ""}).second) ask({pc});
+    fprintf(stderr, " at %s", line_of(pc).c_str());
+  }
   fputc('\n', stderr);
 }
 

@@ -43,8 +43,7 @@ size_t main_stack_size = 0;
 void announce_switch(Thread* to, void** fake) {
   if (to != nullptr) {
     const uintptr_t low = stack_low(to->stack);
-    __sanitizer_start_switch_fiber(fake, reinterpret_cast<void*>(low),
-                                   stack_high(to->stack) - low);
+    __sanitizer_start_switch_fiber(fake, reinterpret_cast<void*>(low), stack_high(to->stack) - low);
   } else {
     __sanitizer_start_switch_fiber(fake, main_stack_bottom, main_stack_size);
   }
@@ -198,8 +197,8 @@ void start_gang(Launch& launch, uint32_t index) {
   gang->arrived = 0;
   gang->phase = 0;
   gang->padded = 0;
-  gang->first_id = index * launch.shape.cluster *
-                   ((launch.shape.block + kLanes - 1) / kLanes * kLanes);
+  gang->first_id =
+      index * launch.shape.cluster * ((launch.shape.block + kLanes - 1) / kLanes * kLanes);
   for (uint32_t rank = 0; rank < launch.shape.cluster; ++rank) start_block(gang, rank);
   global.live.push_back(gang);
   ++global.progress;
@@ -278,13 +277,20 @@ void repoll() {
 
 const char* state_text(State state) {
   switch (state) {
-    case State::kReady: return "ready";
-    case State::kWarp: return "waits in a warp-wide function";
-    case State::kBarrier: return "waits at a block barrier";
-    case State::kCluster: return "waits at the cluster barrier";
-    case State::kMbarrier: return "waits at an mbarrier";
-    case State::kSpin: return "spins";
-    case State::kExited: return "has exited";
+    case State::kReady:
+      return "ready";
+    case State::kWarp:
+      return "waits in a warp-wide function";
+    case State::kBarrier:
+      return "waits at a block barrier";
+    case State::kCluster:
+      return "waits at the cluster barrier";
+    case State::kMbarrier:
+      return "waits at an mbarrier";
+    case State::kSpin:
+      return "spins";
+    case State::kExited:
+      return "has exited";
   }
   return "";
 }
@@ -314,11 +320,11 @@ void report_stuck(const char* code, const char* headline, const std::vector<Gang
   std::vector<Where> places;
   for (const auto& [key, group] : groups) {
     if (places.size() == 6) break;
-    places.push_back({format_text("%zu thread%s, the first is %s, which %s%s", group.count,
-                                  group.count == 1 ? "" : "s", thread_text(group.first).c_str(),
-                                  state_text(group.first->state),
-                                  waiting_text(group.first).c_str()),
-                      group.first->pc});
+    places.push_back(
+        {format_text("%zu thread%s, the first is %s, which %s%s", group.count,
+                     group.count == 1 ? "" : "s", thread_text(group.first).c_str(),
+                     state_text(group.first->state), waiting_text(group.first).c_str()),
+         group.first->pc});
   }
   finding(code, true, places, "%s; %zu of its threads have exited", headline, exited);
 }
@@ -328,8 +334,8 @@ size_t resident_gangs(const Launch& launch) {
   const size_t shared = launch.shared_end + 1024;
   const size_t by_shared = std::max<size_t>(1, (global.device.shared_bytes_optin + 1024) / shared);
   const size_t by_threads = std::max<size_t>(1, 2048 / launch.shape.block);
-  const size_t blocks = static_cast<size_t>(global.device.sm_count) *
-                        std::min<size_t>({by_shared, by_threads, 32});
+  const size_t blocks =
+      static_cast<size_t>(global.device.sm_count) * std::min<size_t>({by_shared, by_threads, 32});
   return std::max<size_t>(1, blocks / launch.shape.cluster);
 }
 
@@ -365,7 +371,7 @@ class FaultGuard {
     own.ss_sp = stack;
     own.ss_size = sizeof(stack);
     sigaltstack(&own, &old_stack_);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = &on_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
@@ -396,7 +402,7 @@ void report_fault() {
             static_cast<size_t>(t->stack_bytes));
     return;
   }
-  const char* what = fault.signal == SIGFPE ? "an integer division by zero"
+  const char* what = fault.signal == SIGFPE   ? "an integer division by zero"
                      : fault.signal == SIGILL ? "an illegal instruction"
                                               : "an access to memory that is not there";
   finding("fault", true, {{t != nullptr ? thread_text(t) : "the host", fault.pc}},
@@ -410,9 +416,7 @@ void loop(Launch& launch) {
   size_t rotation = 0;
   int idle = 0;
   uint64_t progress = 0;
-  const auto index_of = [&](uint32_t n) {
-    return global.order == kReverse ? total - 1 - n : n;
-  };
+  const auto index_of = [&](uint32_t n) { return global.order == kReverse ? total - 1 - n : n; };
   // Random order starts the blocks in an order of its own too: a step coprime to their number.
   uint64_t step = 1;
   uint64_t first = 0;

@@ -10,24 +10,40 @@ namespace {
 
 const char* warp_name(Warp kind) {
   switch (kind) {
-    case Warp::kSync: return "__syncwarp";
-    case Warp::kShuffleIndex: return "__shfl_sync";
-    case Warp::kShuffleUp: return "__shfl_up_sync";
-    case Warp::kShuffleDown: return "__shfl_down_sync";
-    case Warp::kShuffleXor: return "__shfl_xor_sync";
-    case Warp::kBallot: return "__ballot_sync";
-    case Warp::kAny: return "__any_sync";
-    case Warp::kAll: return "__all_sync";
-    case Warp::kReduceAdd: return "__reduce_add_sync";
+    case Warp::kSync:
+      return "__syncwarp";
+    case Warp::kShuffleIndex:
+      return "__shfl_sync";
+    case Warp::kShuffleUp:
+      return "__shfl_up_sync";
+    case Warp::kShuffleDown:
+      return "__shfl_down_sync";
+    case Warp::kShuffleXor:
+      return "__shfl_xor_sync";
+    case Warp::kBallot:
+      return "__ballot_sync";
+    case Warp::kAny:
+      return "__any_sync";
+    case Warp::kAll:
+      return "__all_sync";
+    case Warp::kReduceAdd:
+      return "__reduce_add_sync";
     case Warp::kReduceMinSigned:
-    case Warp::kReduceMinUnsigned: return "__reduce_min_sync";
+    case Warp::kReduceMinUnsigned:
+      return "__reduce_min_sync";
     case Warp::kReduceMaxSigned:
-    case Warp::kReduceMaxUnsigned: return "__reduce_max_sync";
-    case Warp::kReduceAnd: return "__reduce_and_sync";
-    case Warp::kReduceOr: return "__reduce_or_sync";
-    case Warp::kReduceXor: return "__reduce_xor_sync";
-    case Warp::kMatchAny: return "__match_any_sync";
-    case Warp::kMatchAll: return "__match_all_sync";
+    case Warp::kReduceMaxUnsigned:
+      return "__reduce_max_sync";
+    case Warp::kReduceAnd:
+      return "__reduce_and_sync";
+    case Warp::kReduceOr:
+      return "__reduce_or_sync";
+    case Warp::kReduceXor:
+      return "__reduce_xor_sync";
+    case Warp::kMatchAny:
+      return "__match_any_sync";
+    case Warp::kMatchAll:
+      return "__match_all_sync";
   }
   return "a warp-wide function";
 }
@@ -47,7 +63,8 @@ unsigned source_lane(const WarpCall& call, unsigned lane) {
   const unsigned width = call.width;
   const unsigned segment = lane & ~(width - 1);
   switch (call.kind) {
-    case Warp::kShuffleIndex: return segment | (call.argument & (width - 1));
+    case Warp::kShuffleIndex:
+      return segment | (call.argument & (width - 1));
     case Warp::kShuffleUp: {
       const unsigned at = lane - segment;
       return call.argument > at ? lane : lane - call.argument;
@@ -92,26 +109,36 @@ void combine(WarpState& state, uint32_t mask) {
       const unsigned lane = first_lane(left);
       if (state.call[lane].value != 0) ballot |= 1u << lane;
     }
-    result = kind == Warp::kBallot ? ballot
-             : kind == Warp::kAny  ? ballot != 0
-                                   : ballot == mask;
+    result = kind == Warp::kBallot ? ballot : kind == Warp::kAny ? ballot != 0 : ballot == mask;
   } else {
     for (uint32_t left = rest; left != 0; left &= left - 1) {
       const uint32_t value = static_cast<uint32_t>(state.call[first_lane(left)].value);
       const auto as_signed = [](uint32_t x) { return static_cast<int32_t>(x); };
       switch (kind) {
-        case Warp::kReduceAdd: result += value; break;
+        case Warp::kReduceAdd:
+          result += value;
+          break;
         case Warp::kReduceMinSigned:
           result = as_signed(value) < as_signed(result) ? value : result;
           break;
         case Warp::kReduceMaxSigned:
           result = as_signed(value) > as_signed(result) ? value : result;
           break;
-        case Warp::kReduceMinUnsigned: result = std::min(result, value); break;
-        case Warp::kReduceMaxUnsigned: result = std::max(result, value); break;
-        case Warp::kReduceAnd: result &= value; break;
-        case Warp::kReduceOr: result |= value; break;
-        default: result ^= value; break;
+        case Warp::kReduceMinUnsigned:
+          result = std::min(result, value);
+          break;
+        case Warp::kReduceMaxUnsigned:
+          result = std::max(result, value);
+          break;
+        case Warp::kReduceAnd:
+          result &= value;
+          break;
+        case Warp::kReduceOr:
+          result |= value;
+          break;
+        default:
+          result ^= value;
+          break;
       }
     }
   }
@@ -152,18 +179,24 @@ void complete_warp(Block* block, unsigned warp, uint32_t mask) {
     finding("warp_mismatch", true,
             {{thread_text(a) + " calls " + warp_name(leader.kind), a->pc},
              {thread_text(b) + " calls " + warp_name(call.kind), b->pc}},
-            "lanes of one mask (0x%08x) meet in different functions or with different types",
-            mask);
+            "lanes of one mask (0x%08x) meet in different functions or with different types", mask);
   }
   switch (leader.kind) {
-    case Warp::kSync: break;
+    case Warp::kSync:
+      break;
     case Warp::kShuffleIndex:
     case Warp::kShuffleUp:
     case Warp::kShuffleDown:
-    case Warp::kShuffleXor: shuffle(block, warp, mask); break;
+    case Warp::kShuffleXor:
+      shuffle(block, warp, mask);
+      break;
     case Warp::kMatchAny:
-    case Warp::kMatchAll: match(state, mask); break;
-    default: combine(state, mask); break;
+    case Warp::kMatchAll:
+      match(state, mask);
+      break;
+    default:
+      combine(state, mask);
+      break;
   }
   // Of the warp-wide functions only __syncwarp orders memory.
   if (leader.kind == Warp::kSync) clock_warp_sync(block, warp, mask);
@@ -190,8 +223,8 @@ uint64_t warp_collective(Warp kind, unsigned mask, uint64_t value, unsigned argu
   t->pc = pc;
   t->polls = 0;
   WarpCall& call = state.call[t->lane];
-  call = WarpCall{value, 0, mask, argument, kind, static_cast<uint8_t>(width),
-                  static_cast<uint8_t>(bytes)};
+  call = WarpCall{
+      value, 0, mask, argument, kind, static_cast<uint8_t>(width), static_cast<uint8_t>(bytes)};
   if (__builtin_expect((mask & bit) == 0, 0)) {
     finding("mask_without_caller", true, {{thread_text(t) + " calls", pc}},
             "%s with mask 0x%08x, in which the calling lane is missing", warp_name(kind), mask);
@@ -265,8 +298,7 @@ void warp_after_exit(Thread* t) {
     Thread* waiter = &t->block->thread[t->warp * kLanes + lane];
     report_absent(waiter, call, bit, "exited while others waited for them");
     // The GPU lets the rest go on.
-    const uint32_t wanted =
-        call.mask & t->block->exists[t->warp] & ~t->block->gone[t->warp];
+    const uint32_t wanted = call.mask & t->block->exists[t->warp] & ~t->block->gone[t->warp];
     bool all = (state.waiting & wanted) == wanted;
     for (uint32_t each = wanted; all && each != 0; each &= each - 1) {
       all = state.call[first_lane(each)].mask == call.mask;
@@ -347,16 +379,23 @@ int block_barrier(Vote vote, int predicate, int) {
         }
       }
     }
-    finding_if_lines_differ("barrier_divergent",
-                            {{thread_text(other) + " waits", barrier.first_pc},
-                             {thread_text(t) + " waits", pc}},
-                            "threads of a block meet at different __syncthreads()");
+    finding_if_lines_differ(
+        "barrier_divergent",
+        {{thread_text(other) + " waits", barrier.first_pc}, {thread_text(t) + " waits", pc}},
+        "threads of a block meet at different __syncthreads()");
   }
   switch (vote) {
-    case Vote::kCount: barrier.count += predicate != 0; break;
-    case Vote::kAnd: barrier.count &= predicate != 0; break;
-    case Vote::kOr: barrier.count |= predicate != 0; break;
-    default: break;
+    case Vote::kCount:
+      barrier.count += predicate != 0;
+      break;
+    case Vote::kAnd:
+      barrier.count &= predicate != 0;
+      break;
+    case Vote::kOr:
+      barrier.count |= predicate != 0;
+      break;
+    default:
+      break;
   }
   enter_barrier(t, barrier);
   if (tracing()) trace(pc, "arrives at __syncthreads");
@@ -541,7 +580,8 @@ std::string waiting_text(const Thread* t) {
     case State::kCluster:
       return format_text(" (%u of %u threads have arrived)", t->block->gang->arrived,
                          t->block->gang->alive);
-    default: return "";
+    default:
+      return "";
   }
 }
 

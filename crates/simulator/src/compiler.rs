@@ -45,7 +45,7 @@ impl Compiler {
         }))
     }
 
-    /// Flags of every translation unit.
+    /// Flags of every translation unit; `CK_SIM_CXXFLAGS` adds to them (`-Og` for a debugger).
     pub(crate) fn flags(&self, flavor: Flavor) -> Vec<String> {
         let mut flags: Vec<&str> = vec![
             "-std=c++17",
@@ -78,6 +78,8 @@ impl Compiler {
             Flavor::Checked => flags.push("-DCK_SIM_CHECKED=1"),
             Flavor::Asan => flags.push("-fsanitize=address,undefined"),
         }
+        let more = std::env::var("CK_SIM_CXXFLAGS").unwrap_or_default();
+        flags.extend(more.split_ascii_whitespace());
         flags.into_iter().map(str::to_owned).collect()
     }
 

@@ -4,9 +4,8 @@
 // never a silent stand-in.
 #pragma once
 
-#include <ck_sim/types.h>
-// Order matters: numeric.h replaces names of the C library's math header.
+#include <ck_sim/launch.h>
+#include <ck_sim/memory.h>
 #include <ck_sim/numeric.h>
 #include <ck_sim/threads.h>
-#include <ck_sim/memory.h>
-#include <ck_sim/launch.h>
+#include <ck_sim/types.h>

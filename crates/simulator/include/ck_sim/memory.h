@@ -184,7 +184,6 @@ CK_SIM_INLINE void bulk_wait_read() {
 
 // Programmatic dependent launch.
 void dependency_wait();
-CK_SIM_INLINE void dependency_trigger() {}
 
 }  // namespace ck_sim
 
@@ -213,39 +212,44 @@ CK_SIM_INLINE void __stcg(T* p, T value) {
   ck_sim::store_stream(p, value);
 }
 
-#define CK_SIM_ATOMIC(name, type, expression)                                  \
-  CK_SIM_INLINE type name(type* p, type v) {                                   \
-    return ck_sim::atomic_update(                                              \
-        p, [v]([[maybe_unused]] type old) __attribute__((always_inline)) -> type { return expression; }); \
+#define CK_SIM_ATOMIC(name, type, expression)                                      \
+  CK_SIM_INLINE type name(type* p, type v) {                                       \
+    return ck_sim::atomic_update(                                                  \
+        p, [v]([[maybe_unused]] type old) __attribute__((always_inline)) -> type { \
+          return expression;                                                       \
+        });                                                                        \
   }
-#define CK_SIM_ATOMIC_INTEGERS(name, expression)  \
-  CK_SIM_ATOMIC(name, int, expression)            \
-  CK_SIM_ATOMIC(name, unsigned, expression)       \
+#define CK_SIM_ATOMIC_INTEGERS(name, expression) \
+  CK_SIM_ATOMIC(name, int, expression)           \
+  CK_SIM_ATOMIC(name, unsigned, expression)      \
   CK_SIM_ATOMIC(name, unsigned long long, expression)
 // Signed sums wrap on the GPU; in C++ only unsigned ones do.
-CK_SIM_ATOMIC(atomicAdd, int, static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(v)))
+CK_SIM_ATOMIC(atomicAdd, int,
+              static_cast<int>(static_cast<unsigned>(old) + static_cast<unsigned>(v)))
 CK_SIM_ATOMIC(atomicAdd, unsigned, old + v)
 CK_SIM_ATOMIC(atomicAdd, unsigned long long, old + v)
 CK_SIM_ATOMIC(atomicAdd, float, old + v)
 CK_SIM_ATOMIC(atomicAdd, double, old + v)
-CK_SIM_ATOMIC(atomicSub, int, static_cast<int>(static_cast<unsigned>(old) - static_cast<unsigned>(v)))
+CK_SIM_ATOMIC(atomicSub, int,
+              static_cast<int>(static_cast<unsigned>(old) - static_cast<unsigned>(v)))
 CK_SIM_ATOMIC(atomicSub, unsigned, old - v)
 CK_SIM_ATOMIC_INTEGERS(atomicExch, v)
 CK_SIM_ATOMIC(atomicExch, float, v)
 CK_SIM_ATOMIC_INTEGERS(atomicMin, (old < v ? old : v))
 CK_SIM_ATOMIC_INTEGERS(atomicMax, (old > v ? old : v))
-CK_SIM_ATOMIC_INTEGERS(atomicAnd, old & v)
+CK_SIM_ATOMIC_INTEGERS(atomicAnd, old& v)
 CK_SIM_ATOMIC_INTEGERS(atomicOr, old | v)
 CK_SIM_ATOMIC_INTEGERS(atomicXor, old ^ v)
 CK_SIM_ATOMIC(atomicInc, unsigned, (old >= v ? 0u : old + 1u))
 CK_SIM_ATOMIC(atomicDec, unsigned, (old == 0u || old > v ? v : old - 1u))
 #undef CK_SIM_ATOMIC_INTEGERS
 #undef CK_SIM_ATOMIC
-#define CK_SIM_CAS(type)                                                     \
-  CK_SIM_INLINE type atomicCAS(type* p, type compare, type v) {              \
-    return ck_sim::atomic_update(p, [compare, v](type old) __attribute__((always_inline)) -> type { \
-      return old == compare ? v : old;                                       \
-    });                                                                      \
+#define CK_SIM_CAS(type)                                                                         \
+  CK_SIM_INLINE type atomicCAS(type* p, type compare, type v) {                                  \
+    return ck_sim::atomic_update(p,                                                              \
+                                 [compare, v](type old) __attribute__((always_inline)) -> type { \
+                                   return old == compare ? v : old;                              \
+                                 });                                                             \
   }
 CK_SIM_CAS(int)
 CK_SIM_CAS(unsigned)

@@ -101,8 +101,8 @@ template <typename To, typename From>
 CK_SIM_INLINE To clamp_to_integer(From rounded) {
   constexpr int kBits = sizeof(To) * 8;
   constexpr bool kSigned = static_cast<To>(-1) < static_cast<To>(0);
-  constexpr From kAbove = kSigned ? static_cast<From>(1ull << (kBits - 1))
-                                  : static_cast<From>(1ull << (kBits - 1)) * 2;
+  constexpr From kAbove =
+      kSigned ? static_cast<From>(1ull << (kBits - 1)) : static_cast<From>(1ull << (kBits - 1)) * 2;
   constexpr To kHighest = kSigned ? static_cast<To>(~0ull >> (65 - kBits)) : static_cast<To>(~0ull);
   constexpr To kLowest = kSigned ? static_cast<To>(-kHighest - 1) : static_cast<To>(0);
   if (rounded != rounded) return kBits == 32 ? To{0} : static_cast<To>(1ull << (kBits - 1));
@@ -168,25 +168,27 @@ CK_SIM_INLINE unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 }
 
 // Arithmetic to nearest even, and in the directed modes.
-#define CK_SIM_DIRECTED(suffix, mode)                                                              \
-  CK_SIM_INLINE float __fadd_##suffix(float a, float b) { return ck_sim::add(a, b, mode); }        \
-  CK_SIM_INLINE float __fsub_##suffix(float a, float b) { return ck_sim::add(a, -b, mode); }       \
-  CK_SIM_INLINE float __fmul_##suffix(float a, float b) { return ck_sim::multiply(a, b, mode); }   \
-  CK_SIM_INLINE float __fdiv_##suffix(float a, float b) { return ck_sim::divide(a, b, mode); }     \
-  CK_SIM_INLINE float __frcp_##suffix(float a) { return ck_sim::divide(1.0f, a, mode); }           \
-  CK_SIM_INLINE float __fsqrt_##suffix(float a) { return ck_sim::root(a, mode); }                  \
-  CK_SIM_INLINE float __fmaf_##suffix(float a, float b, float c) {                                 \
-    return ck_sim::fused(a, b, c, mode);                                                           \
-  }                                                                                                \
-  CK_SIM_INLINE double __dadd_##suffix(double a, double b) { return ck_sim::add(a, b, mode); }     \
-  CK_SIM_INLINE double __dsub_##suffix(double a, double b) { return ck_sim::add(a, -b, mode); }    \
-  CK_SIM_INLINE double __dmul_##suffix(double a, double b) { return ck_sim::multiply(a, b, mode); } \
-  CK_SIM_INLINE double __ddiv_##suffix(double a, double b) { return ck_sim::divide(a, b, mode); }  \
-  CK_SIM_INLINE double __drcp_##suffix(double a) { return ck_sim::divide(1.0, a, mode); }          \
-  CK_SIM_INLINE double __dsqrt_##suffix(double a) { return ck_sim::root(a, mode); }                \
-  CK_SIM_INLINE double __fma_##suffix(double a, double b, double c) {                              \
-    return ck_sim::fused(a, b, c, mode);                                                           \
-  }                                                                                                \
+#define CK_SIM_DIRECTED(suffix, mode)                                                             \
+  CK_SIM_INLINE float __fadd_##suffix(float a, float b) { return ck_sim::add(a, b, mode); }       \
+  CK_SIM_INLINE float __fsub_##suffix(float a, float b) { return ck_sim::add(a, -b, mode); }      \
+  CK_SIM_INLINE float __fmul_##suffix(float a, float b) { return ck_sim::multiply(a, b, mode); }  \
+  CK_SIM_INLINE float __fdiv_##suffix(float a, float b) { return ck_sim::divide(a, b, mode); }    \
+  CK_SIM_INLINE float __frcp_##suffix(float a) { return ck_sim::divide(1.0f, a, mode); }          \
+  CK_SIM_INLINE float __fsqrt_##suffix(float a) { return ck_sim::root(a, mode); }                 \
+  CK_SIM_INLINE float __fmaf_##suffix(float a, float b, float c) {                                \
+    return ck_sim::fused(a, b, c, mode);                                                          \
+  }                                                                                               \
+  CK_SIM_INLINE double __dadd_##suffix(double a, double b) { return ck_sim::add(a, b, mode); }    \
+  CK_SIM_INLINE double __dsub_##suffix(double a, double b) { return ck_sim::add(a, -b, mode); }   \
+  CK_SIM_INLINE double __dmul_##suffix(double a, double b) {                                      \
+    return ck_sim::multiply(a, b, mode);                                                          \
+  }                                                                                               \
+  CK_SIM_INLINE double __ddiv_##suffix(double a, double b) { return ck_sim::divide(a, b, mode); } \
+  CK_SIM_INLINE double __drcp_##suffix(double a) { return ck_sim::divide(1.0, a, mode); }         \
+  CK_SIM_INLINE double __dsqrt_##suffix(double a) { return ck_sim::root(a, mode); }               \
+  CK_SIM_INLINE double __fma_##suffix(double a, double b, double c) {                             \
+    return ck_sim::fused(a, b, c, mode);                                                          \
+  }                                                                                               \
   CK_SIM_INLINE float __double2float_##suffix(double a) { return ck_sim::narrow(a, mode); }
 CK_SIM_DIRECTED(rd, ck_sim::Round::kDown)
 CK_SIM_DIRECTED(ru, ck_sim::Round::kUp)
@@ -211,18 +213,18 @@ CK_SIM_INLINE float __double2float_rn(double a) { return static_cast<float>(a); 
 CK_SIM_INLINE float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
 // Conversions.
-#define CK_SIM_TO_INTEGER(from, letter, suffix, rounding)                                        \
-  CK_SIM_INLINE int __##letter##2int_##suffix(from x) {                                          \
-    return ck_sim::clamp_to_integer<int>(rounding(x));                                           \
-  }                                                                                              \
-  CK_SIM_INLINE unsigned __##letter##2uint_##suffix(from x) {                                    \
-    return ck_sim::clamp_to_integer<unsigned>(rounding(x));                                      \
-  }                                                                                              \
-  CK_SIM_INLINE long long __##letter##2ll_##suffix(from x) {                                     \
-    return ck_sim::clamp_to_integer<long long>(rounding(x));                                     \
-  }                                                                                              \
-  CK_SIM_INLINE unsigned long long __##letter##2ull_##suffix(from x) {                           \
-    return ck_sim::clamp_to_integer<unsigned long long>(rounding(x));                            \
+#define CK_SIM_TO_INTEGER(from, letter, suffix, rounding)              \
+  CK_SIM_INLINE int __##letter##2int_##suffix(from x) {                \
+    return ck_sim::clamp_to_integer<int>(rounding(x));                 \
+  }                                                                    \
+  CK_SIM_INLINE unsigned __##letter##2uint_##suffix(from x) {          \
+    return ck_sim::clamp_to_integer<unsigned>(rounding(x));            \
+  }                                                                    \
+  CK_SIM_INLINE long long __##letter##2ll_##suffix(from x) {           \
+    return ck_sim::clamp_to_integer<long long>(rounding(x));           \
+  }                                                                    \
+  CK_SIM_INLINE unsigned long long __##letter##2ull_##suffix(from x) { \
+    return ck_sim::clamp_to_integer<unsigned long long>(rounding(x));  \
   }
 CK_SIM_TO_INTEGER(float, float, rn, __builtin_rintf)
 CK_SIM_TO_INTEGER(float, float, rz, __builtin_truncf)
@@ -258,8 +260,8 @@ CK_SIM_INLINE float rsqrtf(float x) { return ck_sim::reciprocal_root(x); }
 CK_SIM_INLINE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 
 // min and max for every pair of integer types that CUDA overloads them for.
-#define CK_SIM_MINMAX(type)                                              \
-  CK_SIM_INLINE type min(type a, type b) { return b < a ? b : a; }       \
+#define CK_SIM_MINMAX(type)                                        \
+  CK_SIM_INLINE type min(type a, type b) { return b < a ? b : a; } \
   CK_SIM_INLINE type max(type a, type b) { return a < b ? b : a; }
 CK_SIM_MINMAX(int)
 CK_SIM_MINMAX(unsigned)

@@ -18,17 +18,17 @@ extern "C" {
 void sim_set_order(int order, uint64_t seed);
 
 /* Switches a deliberate fault of the sources on, or all off (null). Not 0: no source has it. */
-int sim_set_mutant(const char *name_or_null);
+int sim_set_mutant(const char* name_or_null);
 /* The name of each mutant in turn, null behind the last. */
-const char *sim_mutant_name(size_t index);
+const char* sim_mutant_name(size_t index);
 
 /* Makes a buffer known to the checked build, which ends a launch that touches any other memory.
  * flags: 1 = its contents are there, 2 = kernels may write it. Registering an address again, or
  * memory that overlaps an older buffer, replaces what was known. Null unregisters every buffer. */
-void sim_register(void *p, size_t bytes, int flags);
-void sim_unregister(void *p);
+void sim_register(void* p, size_t bytes, int flags);
+void sim_unregister(void* p);
 /* What reports call a registered buffer. */
-void sim_name(void *p, const char *name);
+void sim_name(void* p, const char* name);
 
 /* The device that launches are checked against; 9.0 with 132 multiprocessors at first. */
 void sim_set_device(int major, int minor, int sm_count);
@@ -39,19 +39,19 @@ int sim_checked(void);
 /* Everything found since the last reset, or null. Each finding is a line `code: kernel name: what`,
  * followed by an indented line for each thread involved, with its source line. The text lives until
  * the next call of either function. */
-const char *sim_report(void);
+const char* sim_report(void);
 void sim_reset(void);
 
 /* Streams and graphs. A launch copies its arguments by value; a capture records it without running
  * it. sim_capture_end answers null where nothing was captured, or a launch on the default stream
  * spoilt it. Codes are cudaError_t. */
-void *sim_stream_create(void);
-void sim_stream_destroy(void *stream);
-int sim_capture_begin(void *stream);
-void *sim_capture_end(void *stream);
-size_t sim_graph_nodes(void *graph);
-int sim_graph_launch(void *graph, void *stream);
-void sim_graph_destroy(void *graph);
+void* sim_stream_create(void);
+void sim_stream_destroy(void* stream);
+int sim_capture_begin(void* stream);
+void* sim_capture_end(void* stream);
+size_t sim_graph_nodes(void* graph);
+int sim_graph_launch(void* graph, void* stream);
+void sim_graph_destroy(void* graph);
 
 #ifdef __cplusplus
 }

@@ -141,9 +141,9 @@ CK_SIM_INLINE int __all_sync(unsigned mask, int p) {
 }
 CK_SIM_INLINE unsigned __activemask() { return ck_sim::active_mask(); }
 
-#define CK_SIM_REDUCE(name, type, kind)                                                       \
-  CK_SIM_INLINE type name(unsigned mask, type value) {                                        \
-    return static_cast<type>(ck_sim::warp_collective(ck_sim::Warp::kind, mask,                \
+#define CK_SIM_REDUCE(name, type, kind)                                                        \
+  CK_SIM_INLINE type name(unsigned mask, type value) {                                         \
+    return static_cast<type>(ck_sim::warp_collective(ck_sim::Warp::kind, mask,                 \
                                                      static_cast<uint32_t>(value), 0, 32, 4)); \
   }
 CK_SIM_REDUCE(__reduce_add_sync, unsigned, kReduceAdd)

@@ -23,23 +23,13 @@
 #define CK_SIM_INLINE static inline __attribute__((always_inline))
 
 // Alignments are CUDA's: a vector type is aligned to its size, three-element types to an element.
-#define CK_SIM_VECTOR(type, name, align2, align4) \
-  struct name##1 {                                \
-    type x;                                       \
-  };                                              \
-  struct alignas(align2) name##2 {                \
-    type x, y;                                    \
-  };                                              \
-  struct name##3 {                                \
-    type x, y, z;                                 \
-  };                                              \
-  struct alignas(align4) name##4 {                \
-    type x, y, z, w;                              \
-  };                                              \
-  CK_SIM_INLINE name##1 make_##name##1(type x) {  \
-    return {x};                                   \
-  }                                               \
-  CK_SIM_INLINE name##2 make_##name##2(type x, type y) { return {x, y}; } \
+#define CK_SIM_VECTOR(type, name, align2, align4)                                    \
+  struct name##1 { type x; };                                                        \
+  struct alignas(align2) name##2 { type x, y; };                                     \
+  struct name##3 { type x, y, z; };                                                  \
+  struct alignas(align4) name##4 { type x, y, z, w; };                               \
+  CK_SIM_INLINE name##1 make_##name##1(type x) { return {x}; }                       \
+  CK_SIM_INLINE name##2 make_##name##2(type x, type y) { return {x, y}; }            \
   CK_SIM_INLINE name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; } \
   CK_SIM_INLINE name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 

@@ -57,7 +57,9 @@ extern "C" float simk_fma(float a, float b, float c) { return __fmaf_rn(a, b, c)
 extern "C" int simk_to_int(float x) { return __float2int_rn(x); }
 extern "C" unsigned simk_to_uint(float x) { return __float2uint_rz(x); }
 extern "C" long long simk_to_ll(float x) { return __float2ll_rd(x); }
-extern "C" unsigned simk_byte_perm(unsigned a, unsigned b, unsigned s) { return __byte_perm(a, b, s); }
+extern "C" unsigned simk_byte_perm(unsigned a, unsigned b, unsigned s) {
+  return __byte_perm(a, b, s);
+}
 extern "C" unsigned simk_funnel(unsigned a, unsigned b, unsigned s) {
   return __funnelshift_l(a, b, s);
 }
@@ -66,20 +68,35 @@ extern "C" unsigned simk_brev(unsigned a) { return __brev(a); }
 // 0 add, 1 multiply, 2 divide, 3 root, 4 fma; rounded down, up, to zero.
 extern "C" float simk_directed(int operation, int mode, float a, float b, float c) {
   switch (10 * operation + mode) {
-    case 0: return __fadd_rd(a, b);
-    case 1: return __fadd_ru(a, b);
-    case 2: return __fadd_rz(a, b);
-    case 10: return __fmul_rd(a, b);
-    case 11: return __fmul_ru(a, b);
-    case 12: return __fmul_rz(a, b);
-    case 20: return __fdiv_rd(a, b);
-    case 21: return __fdiv_ru(a, b);
-    case 22: return __fdiv_rz(a, b);
-    case 30: return __fsqrt_rd(a);
-    case 31: return __fsqrt_ru(a);
-    case 32: return __fsqrt_rz(a);
-    case 40: return __fmaf_rd(a, b, c);
-    case 41: return __fmaf_ru(a, b, c);
-    default: return __fmaf_rz(a, b, c);
+    case 0:
+      return __fadd_rd(a, b);
+    case 1:
+      return __fadd_ru(a, b);
+    case 2:
+      return __fadd_rz(a, b);
+    case 10:
+      return __fmul_rd(a, b);
+    case 11:
+      return __fmul_ru(a, b);
+    case 12:
+      return __fmul_rz(a, b);
+    case 20:
+      return __fdiv_rd(a, b);
+    case 21:
+      return __fdiv_ru(a, b);
+    case 22:
+      return __fdiv_rz(a, b);
+    case 30:
+      return __fsqrt_rd(a);
+    case 31:
+      return __fsqrt_ru(a);
+    case 32:
+      return __fsqrt_rz(a);
+    case 40:
+      return __fmaf_rd(a, b, c);
+    case 41:
+      return __fmaf_ru(a, b, c);
+    default:
+      return __fmaf_rz(a, b, c);
   }
 }

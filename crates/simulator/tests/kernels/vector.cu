@@ -6,8 +6,8 @@ namespace sim_kernels {
 
 CK_KERNEL(32) vector_copy(const float* x, float* out, int n) {
   const int t = static_cast<int>(threadIdx.x);
-  const bool aligned = reinterpret_cast<uintptr_t>(x) % 16 == 0 &&
-                       reinterpret_cast<uintptr_t>(out) % 16 == 0;
+  const bool aligned =
+      reinterpret_cast<uintptr_t>(x) % 16 == 0 && reinterpret_cast<uintptr_t>(out) % 16 == 0;
   int done = 0;
   if (aligned || CK_MUTANT(vector_at_any_alignment)) {
     done = n / 4 * 4;

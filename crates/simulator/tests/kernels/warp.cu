@@ -22,7 +22,8 @@ CK_KERNEL(32) warp_functions(const int* x, int* out) {
   // Half a warp at a time.
   int half = 0;
   if (lane < 16) {
-    half = __shfl_xor_sync(CK_MUTANT(warp_mask_of_the_other_half) ? 0xffff0000u : 0x0000ffffu, v, 1);
+    half =
+        __shfl_xor_sync(CK_MUTANT(warp_mask_of_the_other_half) ? 0xffff0000u : 0x0000ffffu, v, 1);
   } else {
     half = __shfl_down_sync(0xffff0000u, v, CK_MUTANT(warp_reads_outside_mask) ? 24 : 2, 32);
     if (CK_MUTANT(warp_reads_outside_mask)) half = __shfl_sync(0xffff0000u, v, lane - 16);
@@ -67,7 +68,6 @@ CK_KERNEL(96) warp_named_barrier(const int* x, int* out) {
 CK_KERNEL(32) warp_dependent(const int* x, int* out) {
   if (!CK_MUTANT(warp_no_dependency_wait)) ck::dependency_wait();
   out[threadIdx.x] = x[threadIdx.x];
-  ck::dependency_trigger();
 }
 
 }  // namespace sim_kernels

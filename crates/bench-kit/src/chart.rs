@@ -19,6 +19,9 @@ const GAP: i32 = 3;
 const GROUP_GAP: i32 = 14;
 const BOTTOM: i32 = 16;
 
+/// The SVG backend divides font sizes by this; `size` of a text is what the reader gets.
+const EM_PER_PIXEL: f64 = 1.24;
+
 /// Beyond this ratio of longest to shortest bar, the short ones vanish on a linear axis.
 const LOG_FROM: f64 = 25.0;
 
@@ -223,7 +226,9 @@ impl Canvas<'_> {
         colour: RGBColor,
         side: HPos,
     ) -> Result<()> {
-        let style = ("sans-serif", size).into_font().color(&colour);
+        let style = ("sans-serif", f64::from(size) * EM_PER_PIXEL)
+            .into_font()
+            .color(&colour);
         let style = style.pos(Pos::new(side, VPos::Center));
         self.area
             .draw(&Text::new(text.to_string(), at, style))

@@ -1,7 +1,7 @@
 //! Times kernels through their C ABI: graph replays, hot and cold input sets, measured floors,
 //! baselines on the same inputs, outputs checked again after timing.
 //!
-//! A kernel crate describes each row as a [`Bench`]; [`measure`] times it on a [`Device`];
+//! A kernel crate describes each row as a [`Bench`]; [`measure()`] times it on a [`Device`];
 //! [`results`] puts the times beside floor, target and peers, as JSON, a table and a chart.
 
 pub mod bench;

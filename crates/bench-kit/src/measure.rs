@@ -379,7 +379,7 @@ mod tests {
                         }
                     }
                     // Every seventh run is slow: medians must not care.
-                    if run % 7 == 0 { 0.5 } else { 0.0 }
+                    if run.is_multiple_of(7) { 0.5 } else { 0.0 }
                 });
                 // SAFETY: the stream is the fake's.
                 unsafe { queue(stream, us, work) };

@@ -514,7 +514,7 @@ pub(crate) mod tests {
         };
         floors.write(&dir.join("fake-one/floors.json")).unwrap();
         fs::write(dir.join("fake-one/dots.svg"), "").unwrap();
-        assert_eq!(files(&dir).unwrap(), [path.clone()]);
+        assert_eq!(files(&dir).unwrap(), std::slice::from_ref(&path));
         assert_eq!(Results::read(&path).unwrap(), sample());
         fs::write(&path, r#"{"schema_version":2,"gpu":"g","rows":[]}"#).unwrap();
         let error = Results::read(&path).unwrap_err().to_string();

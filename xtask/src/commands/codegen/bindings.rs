@@ -112,8 +112,9 @@ fn format_rust(root: &Path, text: &str) -> anyhow::Result<String> {
         ))
     };
     let mut child = Command::new("rustfmt")
-        .args(["--edition", "2024", "--config-path"])
-        .arg(root)
+        .args(["--edition", "2024"])
+        // Where it looks for the workspace's settings.
+        .current_dir(root)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

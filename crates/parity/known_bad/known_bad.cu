@@ -4,9 +4,10 @@
 // Every entry computes y[i] = 2 * x[i] for i < n and promises one graph node. The same source is
 // compiled for the GPU, for the simulator, and (by the kit's own tests) against the small host
 // stand-in in host/.
+#include <ck/status.h>
+
 #include <ck/host.cuh>
 #include <ck/platform.cuh>
-#include <ck/status.h>
 
 #define KB_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -23,9 +24,7 @@ __device__ float remembered[kRemembered];
 static float remembered[kRemembered];
 #endif
 
-CK_DEVICE long long index() {
-  return static_cast<long long>(blockIdx.x) * kBlock + threadIdx.x;
-}
+CK_DEVICE long long index() { return static_cast<long long>(blockIdx.x) * kBlock + threadIdx.x; }
 
 CK_KERNEL(kBlock) twice(const float* x, float* y, long long begin, long long end) {
   const long long i = begin + index();

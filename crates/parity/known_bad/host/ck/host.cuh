@@ -2,7 +2,6 @@
 #pragma once
 
 #include <ck/platform.cuh>
-
 #include <functional>
 #include <vector>
 

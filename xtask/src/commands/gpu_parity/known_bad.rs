@@ -51,7 +51,9 @@ pub fn run(gpu: &Gpu, root: &Path, out: &Output) -> KnownBadRun {
         why: None,
         control: None,
     };
-    let library = suite_library::KNOWN_BAD.path(root, out).and_then(|path| Ok(Library::open(path)?));
+    let library = suite_library::KNOWN_BAD
+        .path(root, out)
+        .and_then(|path| Ok(Library::open(path)?));
     let library = match library {
         Ok(library) => library,
         Err(error) => {

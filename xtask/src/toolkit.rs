@@ -83,6 +83,10 @@ impl Inspector {
 }
 
 /// The directory of `libclang.so`: `LIBCLANG_PATH`, else the wheel's.
+#[cfg_attr(
+    not(feature = "bindgen"),
+    allow(dead_code, reason = "codegen alone calls it")
+)]
 pub fn libclang(root: &Path, out: &Output) -> anyhow::Result<PathBuf> {
     match std::env::var_os("LIBCLANG_PATH").filter(|path| !path.is_empty()) {
         Some(path) => Ok(path.into()),

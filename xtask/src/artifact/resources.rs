@@ -61,6 +61,10 @@ impl Lock {
     }
 
     /// As it is checked in: one kernel and architecture a line, so that a diff is readable.
+    #[cfg_attr(
+        not(feature = "bindgen"),
+        allow(dead_code, reason = "codegen alone calls it")
+    )]
     pub fn render(&self) -> String {
         let mut text = format!("{{\n  \"nvcc\": {:?},\n  \"units\": {{\n", self.nvcc);
         let units = self.units.iter().map(|(unit, kernels)| {
@@ -121,6 +125,10 @@ impl Lock {
     }
 }
 
+#[cfg_attr(
+    not(feature = "bindgen"),
+    allow(dead_code, reason = "codegen alone calls it")
+)]
 fn join(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(",\n")
 }

@@ -13,6 +13,10 @@ use crate::output::{Failure, Output};
 pub enum Section {
     Compiler,
     Inspector,
+    #[cfg_attr(
+        not(feature = "bindgen"),
+        allow(dead_code, reason = "codegen alone calls it")
+    )]
     Libclang,
     ClangFormat,
 }

@@ -131,7 +131,7 @@ fn the_default_stream_is_a_finding_and_spoils_a_capture() {
     let begin: unsafe extern "C" fn(*mut c_void) -> c_int = sim.symbol("sim_capture_begin");
     let end: unsafe extern "C" fn(*mut c_void) -> *mut c_void = sim.symbol("sim_capture_end");
     let add: Add = sim.symbol("simk_add");
-    let x = vec![1.0f32; 32];
+    let x = [1.0f32; 32];
     let mut out = vec![0.0f32; 32];
     let null = std::ptr::null_mut();
     // SAFETY: 32 floats each.

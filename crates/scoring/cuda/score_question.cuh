@@ -72,7 +72,7 @@ CK_DEVICE void prefetch_share(const Problem& p, const Question& question, const 
 }
 
 template <typename T, bool kCosine, int kAccess, bool kStreamed>
-CK_KERNEL(kStreamed ? kStreamThreads : kThreads)
+CK_KERNEL_BLOCKS((kStreamed ? kStreamThreads : kThreads), 1)
 score_question(const Problem problem, const int log_cluster) {
   const Problem p = seen_by<kAccess>(problem);
   CK_DYNAMIC_SHARED(unsigned char, shared);

@@ -50,7 +50,7 @@ CK_DEVICE void read_words(uint64_t* words, int first, int count, float* logits) 
 
 // kStreamed: writers have many rows, and stream them.
 template <typename T, bool kCosine, int kAccess, bool kStreamed>
-CK_KERNEL(kThreads)
+CK_KERNEL_BLOCKS(kThreads, 1)
 score_spread(const Problem problem, const int writers, const int slots) {
   const Problem p = seen_by<kAccess>(problem);
   CK_DYNAMIC_SHARED(unsigned char, shared);      // a block scores or reads, never both

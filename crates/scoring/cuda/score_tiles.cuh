@@ -27,7 +27,7 @@ struct TileStore {
 };
 
 template <typename T, bool kCosine, int kAccess, bool kStreamed>
-CK_KERNEL(kStreamed ? kStreamThreads : kThreads)
+CK_KERNEL_BLOCKS((kStreamed ? kStreamThreads : kThreads), 1)
 score_tiles(const Problem problem, const TileStore store, const int log_cluster) {
   const Problem p = seen_by<kAccess>(problem);
   CK_SHARED(float, logits, kTile);

@@ -599,6 +599,19 @@ mod tests {
         device.assert_clean();
     }
 
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_library_without_the_floor_kernels_is_named() {
+        let device = crate::fake::Fake::new();
+        let libc = Library::open("libc.so.6").unwrap();
+        let error = Floors::measure(&device, &libc, &Plan::default()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("libc.so.6") && text.contains("`floors_read`"),
+            "{text}"
+        );
+    }
+
     fn point(access: Access, mode: Mode, bytes: u64, us: f64) -> Point {
         Point {
             access,

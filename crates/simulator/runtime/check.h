@@ -40,8 +40,9 @@ Block* arena_owner(uintptr_t address);
 // Where this library lies in memory: its constants are everybody's to read.
 struct OwnImage {
   uintptr_t begin;
-  uintptr_t end;
+  uintptr_t end;  // 0 where the system does not say
 };
 const OwnImage& own_image();
+bool in_own_image(uintptr_t address);
 
 }  // namespace ck_sim

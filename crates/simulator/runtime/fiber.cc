@@ -96,7 +96,11 @@ std::vector<uint32_t> free_stacks;
 
 void reserve() {
   guard = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+#if defined(__SANITIZE_ADDRESS__)
+  usable = 256 * 1024;  // its frames are larger
+#else
   usable = 64 * 1024;
+#endif
   if (const char* text = getenv("CK_SIM_STACK")) {
     const unsigned long long asked = strtoull(text, nullptr, 0);
     if (asked >= 16 * 1024) usable = asked;

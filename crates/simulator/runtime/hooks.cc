@@ -97,7 +97,8 @@ inline void hook(void* p, size_t bytes, Access access, Pc pc) {
   if (t == nullptr) return;
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   if (address - t->stack_low < t->stack_bytes) return;
-  if (__builtin_expect(global.trace_memory, 0) && tracing()) {
+  // The kernel's arguments and constants are no news.
+  if (__builtin_expect(global.trace_memory, 0) && tracing() && !in_own_image(address)) {
     trace(pc, "%s %zu bytes at %s", access == Access::kWrite ? "writes" : "reads", bytes,
           describe_address(address).c_str());
   }

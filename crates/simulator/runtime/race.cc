@@ -818,8 +818,7 @@ inline bool locate(Thread* t, uintptr_t address, size_t bytes, Access access, Pc
     finding("foreign_local_memory", true, {{thread_text(t) + " accesses", pc}},
             "an access to a local variable of another thread");
   }
-  const OwnImage& image = own_image();
-  if (address >= image.begin && address < image.end) {
+  if (in_own_image(address)) {
     if (is_write(access)) {
       finding("write_to_static", false, {{thread_text(t) + " writes", pc}},
               "a static variable of the library: kernels keep no state there");

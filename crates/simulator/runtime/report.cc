@@ -170,6 +170,14 @@ const OwnImage& own_image() {
   return image;
 }
 
+bool in_own_image(uintptr_t address) {
+  const OwnImage& image = own_image();
+  if (image.end != 0) return address >= image.begin && address < image.end;
+  Dl_info info;
+  return dladdr(reinterpret_cast<const void*>(address), &info) != 0 &&
+         reinterpret_cast<uintptr_t>(info.dli_fbase) == image.begin;
+}
+
 std::string format_text(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);

@@ -1,7 +1,9 @@
 // Runs a launch: which thread goes next, which blocks are alive, and what to say when none can.
 #include <setjmp.h>
 #include <signal.h>
+#if defined(__linux__)
 #include <ucontext.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>

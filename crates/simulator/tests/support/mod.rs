@@ -13,6 +13,7 @@ pub const ORDERS: [(c_int, u64); 5] = [(0, 0), (1, 0), (2, 1), (2, 2), (3, 0)];
 /// One loaded simulator library with a stream.
 pub struct Simulator {
     library: libloading::Library,
+    path: PathBuf,
     pub stream: *mut c_void,
     _only: MutexGuard<'static, ()>,
 }
@@ -67,6 +68,7 @@ impl Simulator {
         let library = unsafe { libloading::Library::new(&own) }.unwrap();
         let mut simulator = Simulator {
             library,
+            path: own,
             stream: std::ptr::null_mut(),
             _only: only,
         };
@@ -142,5 +144,12 @@ impl Simulator {
             reset();
             text
         }
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        // A copy that cannot be removed lies in the build's own temporary directory.
+        let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -191,7 +191,10 @@ fn mutant(
         Check::Refusal,
     ];
     let short = [Check::Direct, Check::SameAddresses];
-    let ways: [(&Path, Model, Order, &[Check]); 4] = [
+    // Kept open: each keeps its fibers' stacks from run to run.
+    let plain = &Arc::new(Library::open(plain)?);
+    let checked = &Arc::new(Library::open(checked)?);
+    let ways: [(&Arc<Library>, Model, Order, &[Check]); 4] = [
         (plain, Model::HOPPER, Order::Forward, &results),
         (checked, Model::HOPPER, Order::Forward, &short),
         (plain, Model::HOPPER, Order::Reverse, &short),
@@ -202,7 +205,6 @@ fn mutant(
     // Few cases first in every way: a mutant that only a race shows must not run all others first.
     for group in groups(&cases) {
         for (library, model, order, checks) in ways {
-            let library = Arc::new(Library::open(library)?);
             let device = Simulator::open(library.clone(), model)?;
             device.set_mutant(Some(mutant))?;
             device.set_order(order);
@@ -211,7 +213,7 @@ fn mutant(
                 threads: 1,
                 ..Options::default()
             };
-            let runner = Runner::new(&device, &library, options);
+            let runner = Runner::new(&device, library, options);
             for case in group {
                 print(&Line::Begin(case.id.clone()));
                 watchdog.begin(&case.id);

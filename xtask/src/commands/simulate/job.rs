@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
@@ -89,17 +89,41 @@ impl Job {
             .output()?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        let mut ended = read(&stdout, output.status.success(), &stderr)?;
-        if let Some(crash) = &mut ended.crash {
-            *crash = format!("{crash} ({})", output.status);
-        }
+        let mut ended = read(&stdout, Death::of(output.status), &stderr)?;
         ended.seconds = started.elapsed().as_secs_f64();
         Ok(ended)
     }
 }
 
-/// Reads a child's lines. One that ended without its last line crashed in the case it had begun.
-fn read(stdout: &str, success: bool, stderr: &str) -> anyhow::Result<Ended> {
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Death {
+    /// By itself, well.
+    None,
+    /// By a signal that wrong code gets: a wild access, a trap.
+    Fault(i32),
+    /// In any other way; that says nothing about the kernel.
+    Other,
+}
+
+impl Death {
+    fn of(status: ExitStatus) -> Death {
+        // SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV. Not SIGABRT: that is how the simulator gives up.
+        const FAULTS: [i32; 5] = [4, 5, 7, 8, 11];
+        #[cfg(unix)]
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        #[cfg(not(unix))]
+        let signal = None;
+        match signal {
+            Some(signal) if FAULTS.contains(&signal) => Death::Fault(signal),
+            None if status.success() => Death::None,
+            _ => Death::Other,
+        }
+    }
+}
+
+/// Reads a child's lines. One that faulted did so in the case it had begun.
+fn read(stdout: &str, death: Death, stderr: &str) -> anyhow::Result<Ended> {
     let mut ended = Ended::default();
     let mut begun = None;
     let mut finished = false;
@@ -122,16 +146,22 @@ fn read(stdout: &str, success: bool, stderr: &str) -> anyhow::Result<Ended> {
             Line::Broken(message) => anyhow::bail!(message),
         }
     }
-    if !finished || !success {
-        let last = stderr
+    let last = || {
+        stderr
             .lines()
             .rev()
             .find(|line| !line.trim().is_empty())
-            .unwrap_or("");
-        match begun {
-            Some(case) => ended.crash = Some(format!("{case}: the process died: {last}")),
-            None => anyhow::bail!("a run of the simulator ended before its first case: {last}"),
+            .unwrap_or("")
+    };
+    match (death, finished, begun) {
+        (Death::None, true, _) => {}
+        (Death::Fault(signal), false, Some(case)) => {
+            ended.crash = Some(format!(
+                "{case}: the process died of signal {signal}: {}",
+                last()
+            ));
         }
+        _ => anyhow::bail!("a run of the simulator did not end as it must: {}", last()),
     }
     Ok(ended)
 }
@@ -189,7 +219,7 @@ mod tests {
             Line::Failure("b: wrong".into()),
             Line::End(tally),
         ];
-        let ended = read(&(text(&lines) + "printf of a kernel\n"), true, "").unwrap();
+        let ended = read(&(text(&lines) + "printf of a kernel\n"), Death::None, "").unwrap();
         assert_eq!((ended.tally, ended.rows.len()), (tally, 2));
         assert_eq!(ended.failures, ["b: wrong"]);
         assert_eq!(ended.crash, None);
@@ -202,13 +232,24 @@ mod tests {
             Line::Row("pass a".into()),
             Line::Begin("b".into()),
         ];
-        let ended = read(&text(&lines), false, "boom\n\n").unwrap();
-        assert_eq!(ended.crash.as_deref(), Some("b: the process died: boom"));
+        let ended = read(&text(&lines), Death::Fault(11), "boom\n\n").unwrap();
+        assert_eq!(
+            ended.crash.as_deref(),
+            Some("b: the process died of signal 11: boom")
+        );
     }
 
     #[test]
-    fn a_run_that_never_began_is_an_error_and_kills_no_mutant() {
-        assert!(read("", false, "no such library").is_err());
-        assert!(read(&text(&[Line::Broken("no mutant x".into())]), true, "").is_err());
+    fn what_says_nothing_about_the_kernel_is_an_error_and_kills_no_mutant() {
+        let begun = text(&[Line::Begin("a".into())]);
+        let gave_up = read(&begun, Death::Other, "simulator: no memory\n").unwrap_err();
+        assert!(
+            gave_up.to_string().ends_with(": simulator: no memory"),
+            "{gave_up}"
+        );
+        assert!(read(&begun, Death::None, "").is_err());
+        assert!(read("", Death::Fault(11), "no such library").is_err());
+        let broken = text(&[Line::Broken("no mutant x".into())]);
+        assert!(read(&broken, Death::None, "").is_err());
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -296,6 +297,7 @@ fn compile_unit(request: &Request, objects: &Path, source: &str) -> Result<(Unit
     (request.observer)(source, Step::Started);
     // A failed or interrupted run must not leave an object that looks finished.
     let _ = fs::remove_file(&fingerprint_file);
+    let started = SystemTime::now();
     let log = run(
         Command::new(&request.toolkit.nvcc)
             .args(&command)
@@ -305,7 +307,14 @@ fn compile_unit(request: &Request, objects: &Path, source: &str) -> Result<(Unit
     let listed = fs::read_to_string(&depfile).map_err(|e| Error::io("read", &depfile, &e))?;
     fingerprint.dependencies = dependencies(request, objects, &listed)?;
     write(&log_file, &log)?;
-    write(&fingerprint_file, &to_json(&fingerprint))?;
+    // A file saved while the compiler ran may have been read before or after: compile again then.
+    let saved_since = |path: &PathBuf| {
+        let modified = fs::metadata(path).and_then(|data| data.modified());
+        modified.map_or(true, |modified| modified >= started)
+    };
+    if !fingerprint.dependencies.keys().any(saved_since) {
+        write(&fingerprint_file, &to_json(&fingerprint))?;
+    }
     (request.observer)(source, Step::Compiled);
     let dependencies = fingerprint.dependencies.into_keys().collect();
     Ok((

@@ -4,15 +4,10 @@
 #include "plan.cuh"
 #include "score_question.cuh"
 #include "score_spread.cuh"
+#include "score_sweep.cuh"
 #include "score_tiles.cuh"
 
 namespace scoring {
-
-static int log2_of(int power_of_two) {
-  int log = 0;
-  while (1 << log < power_of_two) ++log;
-  return log;
-}
 
 template <typename T, bool kCosine, int kAccess, bool kStreamed>
 static int launch_instance(const Problem& problem, const Plan& plan, void* stream) {
@@ -51,6 +46,18 @@ static int launch_spread(const Problem& problem, const Plan& plan, void* stream)
                                                                   plan.slots);
 }
 
+template <typename T, bool kCosine, int kAccess, bool kStreamed>
+static int launch_sweep(const Problem& problem, const Plan& plan, void* stream) {
+  ck::LaunchConfig config;
+  config.grid = problem.questions * plan.writers;
+  config.block = plan.threads;
+  config.shared_bytes = kStreamed ? stream_bytes<T>(problem.dim, plan.slots) : 0;
+  config.pdl = plan.pdl;
+  config.stream = stream;
+  return ck::launch<sweep_logits<T, kCosine, kAccess, kStreamed>>(
+      config, problem, plan.store.logits, plan.writers, plan.slots);
+}
+
 // Streamed or not makes the same bytes; instances exist where each can pay.
 template <typename T, bool kCosine>
 static int launch_similarity(const Problem& problem, const Plan& plan, void* stream) {
@@ -62,6 +69,13 @@ static int launch_similarity(const Problem& problem, const Plan& plan, void* str
     }
     return plan.access == kPlain ? launch_spread<T, kCosine, kPlain, false>(problem, plan, stream)
                                  : launch_spread<T, kCosine, kScalar, false>(problem, plan, stream);
+  }
+  if (plan.path == CS_PATH_SWEEP) {
+    if (plan.streamed) {
+      return plan.access == kPlain ? launch_sweep<T, kCosine, kPlain, true>(problem, plan, stream)
+                                   : launch_sweep<T, kCosine, kVector, true>(problem, plan, stream);
+    }
+    return launch_sweep<T, kCosine, kScalar, false>(problem, plan, stream);
   }
   if (plan.streamed) {
     return plan.access == kPlain

@@ -13,14 +13,21 @@ struct Plan {
   int path;     // cs_path, never CS_PATH_AUTO
   int cluster;  // blocks a cluster
   int threads;
-  int writers;  // CS_PATH_SPREAD: blocks of a question that score
-  int slots;    // CS_PATH_SPREAD, streamed: slots of a warp
+  int writers;  // CS_PATH_SPREAD, CS_PATH_SWEEP: blocks of a question that score
+  int slots;    // CS_PATH_SPREAD, CS_PATH_SWEEP, streamed: slots of a warp
   bool pdl;
   bool cosine;
   bool streamed;  // rows go through shared memory
   int access;     // Access
   TileStore store;
+  int tiles_of_block;  // CS_PATH_SWEEP: of a finishing block; `cluster` of them take a question
 };
+
+inline int log2_of(int power_of_two) {
+  int log = 0;
+  while (1 << log < power_of_two) ++log;
+  return log;
+}
 
 // By element type, each in a translation unit of its own.
 int launch_f32(const Problem& problem, const Plan& plan, void* stream);

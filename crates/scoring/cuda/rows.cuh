@@ -367,6 +367,7 @@ struct StreamSlot {
   alignas(128) T rows[kStreamRows][kSegment];
 };
 constexpr int kStreamWarps = kStreamThreads / ck::kWarp;
+constexpr int kStreamStep = kStreamWarps * kStreamRows;  // candidates that a block takes at once
 
 // Shared memory of a streaming block: rings, barriers, the query.
 template <typename T>
@@ -375,14 +376,14 @@ CK_HOST_DEVICE int stream_bytes(int dim, int slots) {
          (dim + kGroup - 1) / kGroup * kGroup * static_cast<int>(sizeof(float));
 }
 
-// Candidates of the block's share first .. end - 1, two neighbours to a warp at a time, for
-// throughput. Copies run slots - 1 segments ahead whatever the warps are doing, and take
+// Candidates first + kStreamRows * warp + i * step and the next, below `end`: two neighbours to a
+// warp at a time, for throughput. A step of kStreamStep makes first .. end - 1 the block's own. Copies run slots - 1 segments ahead whatever the warps are doing, and take
 // neither registers nor load instructions: with cp.async, or with loads into registers, the
 // load/store pipe was the limit (65536x1024: 72.5 and 81.8 us on an H200). The logits of 32
 // candidates are finished together, one a lane. Every thread of the block calls this.
 template <typename T, bool kCosine, int kAccess, typename Put>
 CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, int first, int end,
-                                   unsigned char* shared, int slots, const Put& put) {
+                                   int step, unsigned char* shared, int slots, const Put& put) {
   const int lane = threadIdx.x % ck::kWarp;
   const int warp = threadIdx.x / ck::kWarp;
   const int dim = p.dim;
@@ -400,7 +401,6 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
   __syncwarp();
 
   // Lane 0's place in the warp's work, ahead of the rest.
-  constexpr int kStep = kStreamWarps * kStreamRows;
   int ahead_k = first + warp * kStreamRows;
   int ahead_start = 0;
   const T* rows[kStreamRows];
@@ -423,11 +423,11 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
     ahead_start += kSegment;
     if (ahead_start < dim) return;
     ahead_start = 0;
-    ahead_k += kStep;
+    ahead_k += step;
     // Plain rows follow each other by their stride; the last pair may lack its second.
     if (kAccess == kPlain && ahead_k + kStreamRows <= end) {
       CK_UNROLL
-      for (int r = 0; r < kStreamRows; ++r) rows[r] += kStep * p.candidate_stride;
+      for (int r = 0; r < kStreamRows; ++r) rows[r] += step * p.candidate_stride;
     } else if (ahead_k < end) {
       find_rows();
     }
@@ -461,7 +461,7 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
   Sums mine{0.0f, 0.0f};
   int my_k = end;
   CK_NO_UNROLL
-  for (int k = first + warp * kStreamRows; k < end; k += kStep) {
+  for (int k = first + warp * kStreamRows; k < end; k += step) {
     Sums sums[kStreamRows] = {};
     CK_NO_UNROLL
     for (int start = 0; start < dim; start += kSegment) {
@@ -525,7 +525,7 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
       my_k = k + lane - held;
     }
     held += kStreamRows;
-    if (held == ck::kWarp || k + kStep >= end) {
+    if (held == ck::kWarp || k + step >= end) {
       const bool exists = lane < held && my_k < end;
       const Candidate candidate = find_candidate(p, question, my_k, exists);
       const float logit =

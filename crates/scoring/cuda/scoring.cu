@@ -3,6 +3,7 @@
 
 #include "plan.cuh"
 #include "rows.cuh"
+#include "second_nodes.cuh"
 #include "scoring.h"
 
 namespace scoring {
@@ -72,6 +73,7 @@ static int check_sizes(const cs_score_params& p) {
     case CS_PATH_CLUSTER_16:
     case CS_PATH_SPREAD:
     case CS_PATH_TWO_NODES:
+    case CS_PATH_SWEEP:
       break;
     default:
       return refuse(CK_BAD_ENUM, CS_ARG_path);
@@ -292,6 +294,14 @@ static bool spread_helps(int64_t questions, int64_t max_k) {
          max_k <= CS_MAX_ONE_NODE_K && questions * max_k <= kSpreadWords;
 }
 
+// Few questions of many candidates: logits by the whole GPU, then a cluster for each softmax.
+constexpr int64_t kSweepMaxQuestions = 4;
+constexpr int64_t kSweepMinCandidates = 1537;
+
+static bool sweep_helps(int64_t questions, int64_t max_k) {
+  return questions <= kSweepMaxQuestions && max_k >= kSweepMinCandidates && max_k <= CS_MAX_SWEEP_K;
+}
+
 // Whether rows can be streamed: bulk copies need a device that has them, rows that start and end on
 // 16 bytes, and a query that fits beside the rings.
 static bool can_stream(const Problem& q, int access, const ck::Device& device, int64_t element) {
@@ -325,8 +335,14 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
   const bool has_spread = p.workspace != nullptr && p.workspace_bytes >= kSpreadBytes &&
                           q.max_k <= CS_MAX_ONE_NODE_K && p.questions * p.max_k <= kSpreadWords;
   int path = p.path;
+  const size_t store_needed =
+      kSpreadBytes + store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr);
+  const bool has_store = p.workspace != nullptr && p.workspace_bytes >= store_needed;
   if (path == CS_PATH_AUTO) {
-    if (q.max_k > CS_MAX_ONE_NODE_K) {
+    if (has_store && sweep_helps(p.questions, p.max_k)) {
+      // Without clusters the other path of two nodes, so that nodes do not depend on the device.
+      path = clusters ? CS_PATH_SWEEP : CS_PATH_TWO_NODES;
+    } else if (q.max_k > CS_MAX_ONE_NODE_K) {
       path = CS_PATH_TWO_NODES;
     } else if (has_spread && spread_helps(p.questions, p.max_k)) {
       path = CS_PATH_SPREAD;
@@ -363,23 +379,41 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
     } else if (plan->access == kVector) {
       plan->access = kScalar;
     }
-  } else if (path == CS_PATH_TWO_NODES) {
+  } else if (path == CS_PATH_TWO_NODES || path == CS_PATH_SWEEP) {
     if (p.workspace == nullptr) {
-      return p.path == CS_PATH_TWO_NODES ? refuse(CK_UNSUPPORTED, CS_ARG_path)
-                                         : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
+      return p.path != CS_PATH_AUTO ? refuse(CK_UNSUPPORTED, CS_ARG_path)
+                                    : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
     }
-    const size_t needed =
-        kSpreadBytes + store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr);
-    if (p.workspace_bytes < needed) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);
+    if (path == CS_PATH_SWEEP && (!clusters || p.max_k > CS_MAX_SWEEP_K)) {
+      return refuse(CK_UNSUPPORTED, CS_ARG_path);
+    }
+    if (!has_store) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);
     store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), &plan->store,
                 static_cast<char*>(p.workspace) + kSpreadBytes);
     plan->store.tiles = tiles_of(q.max_k);
     plan->store.ranks = ranks_kept(q);
-    const int64_t units = p.questions * plan->store.tiles;
-    plan->cluster = clusters ? cluster_at_most(4 * device.sm_count / units) : 1;
     plan->streamed = can_stream(q, plan->access, device, element);
     plan->threads = plan->streamed ? kStreamThreads : kThreads;
-    if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
+    if (path == CS_PATH_SWEEP) {
+      // Two blocks a multiprocessor, and no more than have a pair of candidates for every warp.
+      const int64_t rows = plan->streamed ? kStreamStep : kThreads / ck::kWarp;
+      const int64_t by_work = (p.max_k + rows - 1) / rows;
+      const int64_t by_machine = 2 * device.sm_count / p.questions;
+      plan->writers = clamp(by_machine < by_work ? by_machine : by_work, 1, 2 * device.sm_count);
+      plan->slots = kStreamSlots;
+      // Blocks of one tile while the cluster has room for them: what a block does twice, it does
+      // one after the other.
+      plan->cluster = 2;
+      while (plan->cluster < kSweepMaxBlocks && plan->cluster < plan->store.tiles) {
+        plan->cluster *= 2;
+      }
+      plan->tiles_of_block = (plan->store.tiles + plan->cluster - 1) / plan->cluster;
+      if (!plan->streamed) plan->access = kScalar;
+    } else {
+      const int64_t units = p.questions * plan->store.tiles;
+      plan->cluster = clusters ? cluster_at_most(4 * device.sm_count / units) : 1;
+      if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
+    }
   } else {
     plan->cluster = path;
     if (plan->cluster > 1 && !clusters) return refuse(CK_UNSUPPORTED, CS_ARG_path);
@@ -392,10 +426,10 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
     // Without streaming, only plain and scalar instances exist.
     if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
   }
-  const int64_t blocks_of_question = path == CS_PATH_SPREAD ? plan->writers + 1
-                                     : path == CS_PATH_TWO_NODES
-                                         ? static_cast<int64_t>(plan->store.tiles) * plan->cluster
-                                         : plan->cluster;
+  int64_t blocks_of_question = plan->cluster;
+  if (path == CS_PATH_SPREAD) blocks_of_question = plan->writers + 1;
+  if (path == CS_PATH_SWEEP) blocks_of_question = plan->writers;
+  if (path == CS_PATH_TWO_NODES) blocks_of_question *= plan->store.tiles;
   if (p.questions > kLargest / blocks_of_question) return refuse(CK_BAD_SIZE, CS_ARG_questions);
   return 0;
 }
@@ -408,6 +442,18 @@ static int merge(const Problem& q, const Plan& plan, void* stream) {
   config.pdl = plan.pdl;
   config.stream = stream;
   return ck::launch<merge_question>(config, q, plan.store, parts);
+}
+
+static int finish(const Problem& q, const Plan& plan, void* stream) {
+  ck::LaunchConfig config;
+  config.grid = static_cast<unsigned>(q.questions) * plan.cluster;
+  config.block = kSweepFinishThreads;
+  config.cluster = plan.cluster;
+  config.shared_bytes = sweep_finish_bytes(plan.tiles_of_block, plan.store.tiles, ranks_kept(q));
+  config.pdl = plan.pdl;
+  config.stream = stream;
+  return ck::launch<finish_sweep>(config, q, plan.store.logits, log2_of(plan.cluster),
+                                  plan.tiles_of_block);
 }
 
 static int score(const cs_score_params& p, void* stream) {
@@ -434,8 +480,9 @@ static int score(const cs_score_params& p, void* stream) {
     default:
       error = launch_f16(q, plan, stream);
   }
-  if (error != 0 || plan.path != CS_PATH_TWO_NODES) return error;
-  return merge(q, plan, stream);
+  if (error == 0 && plan.path == CS_PATH_TWO_NODES) error = merge(q, plan, stream);
+  if (error == 0 && plan.path == CS_PATH_SWEEP) error = finish(q, plan, stream);
+  return error;
 }
 
 }  // namespace scoring
@@ -483,8 +530,11 @@ extern "C" const char* cs_device_status_string(uint32_t status) {
 extern "C" size_t cs_score_workspace_bytes(const cs_score_params* params) {
   if (params == nullptr || params->struct_size != sizeof(cs_score_params)) return 0;
   if (scoring::check_sizes(*params) != 0) return 0;
-  const bool two_nodes = params->path == CS_PATH_TWO_NODES || params->max_k > CS_MAX_ONE_NODE_K;
-  if (two_nodes) {
+  const bool stores =
+      params->path == CS_PATH_TWO_NODES || params->path == CS_PATH_SWEEP ||
+      params->max_k > CS_MAX_ONE_NODE_K ||
+      (params->path == CS_PATH_AUTO && scoring::sweep_helps(params->questions, params->max_k));
+  if (stores) {
     return scoring::kSpreadBytes + scoring::store_bytes(params->questions, params->max_k,
                                                         scoring::ranks_reserved(params->top_k),
                                                         nullptr, nullptr);

@@ -259,30 +259,33 @@ CK_DEVICE void pad_logits(const Question& question, const FinishScratch& scratch
     scratch.logits[k] = -INFINITY;
 }
 
-// The top ones of a question of up to CS_MAX_ONE_NODE_K candidates.
-CK_DEVICE void finish_ranks(const Problem& p, const Question& question,
-                            const FinishScratch& scratch, const Row& row, int tiles) {
+// The best candidates of the block's tiles, the first of which is tile `first_tile`:
+// keys[tile * ranks + rank].
+CK_DEVICE void rank_tiles(const float* logits, int first_tile, int tiles, int ranks,
+                          uint64_t* keys) {
   const int lane = threadIdx.x % ck::kWarp;
-  const int warp = threadIdx.x / ck::kWarp;
-  const int ranks = ranks_kept(p);
-  for (int tile = warp; tile < tiles; tile += blockDim.x / ck::kWarp) {
-    const float* const logits = scratch.logits + tile * kTile;
+  for (int tile = threadIdx.x / ck::kWarp; tile < tiles; tile += blockDim.x / ck::kWarp) {
     select_ranks(
-        ranks, [&](uint64_t below) { return next_of_tile(logits, tile * kTile, lane, below); },
+        ranks,
+        [&](uint64_t below) {
+          return next_of_tile(logits + tile * kTile, (first_tile + tile) * kTile, lane, below);
+        },
         [&](int rank, uint64_t key) {
-          if (lane == 0) scratch.keys[tile * ranks + rank] = key;
+          if (lane == 0) keys[tile * ranks + rank] = key;
         });
   }
-  if (!CK_MUTANT(scoring_ranks_skip_barrier)) __syncthreads();
-  if (warp != 0) return;
-  // Lane l looks after the keys l, l+32, .. of all tiles' lists.
+}
+
+// The best of `count` keys, by one warp: lane l looks after keys l, l + 32, ...
+CK_DEVICE void merge_ranks(const Problem& p, const Question& question, const Row& row,
+                           const uint64_t* keys, int64_t count, int ranks) {
+  const int lane = threadIdx.x % ck::kWarp;
   select_ranks(
       ranks,
       [&](uint64_t below) {
         uint64_t best = 0;
-        for (int i = lane; i < tiles * ranks; i += ck::kWarp) {
-          const uint64_t key = scratch.keys[i];
-          if (key < below) best = larger(best, key);
+        for (int64_t i = lane; i < count; i += ck::kWarp) {
+          if (keys[i] < below) best = larger(best, keys[i]);
         }
         return best;
       },
@@ -291,49 +294,65 @@ CK_DEVICE void finish_ranks(const Problem& p, const Question& question,
       });
 }
 
+// The top ones of a question of up to CS_MAX_ONE_NODE_K candidates.
+CK_DEVICE void finish_ranks(const Problem& p, const Question& question,
+                            const FinishScratch& scratch, const Row& row, int tiles) {
+  const int ranks = ranks_kept(p);
+  rank_tiles(scratch.logits, 0, tiles, ranks, scratch.keys);
+  if (!CK_MUTANT(scoring_ranks_skip_barrier)) __syncthreads();
+  if (threadIdx.x >= ck::kWarp) return;
+  merge_ranks(p, question, row, scratch.keys, tiles * ranks, ranks);
+}
+
+// The statistics of the block's tiles, the first of which is tile `first_tile`, from their logits
+// in scratch (padded, and behind a barrier). Whole warps call put(tile, stats).
+template <typename Put>
+CK_DEVICE void tile_stats(const FinishScratch& scratch, int first_tile, int tiles, bool weighs,
+                          const Put& put) {
+  const int lane = threadIdx.x % ck::kWarp;
+  CK_UNROLL_BY(4)
+  for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
+    const uint32_t largest = ck::warp_max(ordered(scratch.logits[k]));
+    if (lane == 0) scratch.maxima[k / ck::kWarp] = largest;
+  }
+  if (!CK_MUTANT(scoring_maxima_skip_barrier)) __syncthreads();
+  Stats stats;
+  CK_UNROLL_BY(4)
+  for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
+    merge_maxima(scratch.maxima + k / kTile * kTileLane, lane, &stats);
+    scratch.exps[k] = shifted_exp(scratch.logits[k], stats.max);
+  }
+  if (!CK_MUTANT(scoring_tile_exps_skip_barrier)) __syncthreads();
+  for (int tile = threadIdx.x / ck::kWarp; tile < tiles; tile += blockDim.x / ck::kWarp) {
+    merge_maxima(scratch.maxima + tile * kTileLane, lane, &stats);
+    sum_tile(scratch.exps + tile * kTile, (first_tile + tile) * kTile, lane, weighs, &stats);
+    put(tile, stats);
+  }
+}
+
 // A question of up to CS_MAX_ONE_NODE_K candidates, by a whole block of at least kTile threads,
 // from the logits in scratch (padded, and behind a barrier). One thread a candidate: code that runs
 // once is bound by instruction fetch, and eight candidates a lane in one warp took 0.5 us longer.
 CK_DEVICE void finish_tiles(const Problem& p, const Question& question,
                             const FinishScratch& scratch) {
   const int lane = threadIdx.x % ck::kWarp;
-  const int warp = threadIdx.x / ck::kWarp;
-  const int warps = blockDim.x / ck::kWarp;
   const int tiles = tiles_of(question.count);
   const bool weighs = p.expected_index != nullptr;
   Stats stats{-INFINITY, 0.0f, 0.0f, 0};
   float kept_exp = 0.0f;
   if (tiles == 1) {
-    // Every warp scans the one tile for itself, which saves a barrier.
+    // Every warp scans and sums the one tile for itself, which saves two barriers.
     if (threadIdx.x < kTile) {
       scan_tile(scratch.logits, lane, &stats);
       kept_exp = shifted_exp(scratch.logits[threadIdx.x], stats.max);
       scratch.exps[threadIdx.x] = kept_exp;
     }
-  } else {
-    CK_UNROLL_BY(4)
-    for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
-      const uint32_t largest = ck::warp_max(ordered(scratch.logits[k]));
-      if (lane == 0) scratch.maxima[k / ck::kWarp] = largest;
-    }
-    if (!CK_MUTANT(scoring_maxima_skip_barrier)) __syncthreads();
-    CK_UNROLL_BY(4)
-    for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
-      merge_maxima(scratch.maxima + k / kTile * kTileLane, lane, &stats);
-      scratch.exps[k] = shifted_exp(scratch.logits[k], stats.max);
-    }
-  }
-  if (!CK_MUTANT(scoring_exps_skip_barrier)) __syncthreads();
-  if (tiles == 1) {
-    // Every warp sums the one tile for itself.
+    if (!CK_MUTANT(scoring_exps_skip_barrier)) __syncthreads();
     if (threadIdx.x < kTile) sum_tile(scratch.exps, 0, lane, weighs, &stats);
   } else {
-    for (int tile = warp; tile < tiles; tile += warps) {
-      Stats mine;
-      merge_maxima(scratch.maxima + tile * kTileLane, lane, &mine);
-      sum_tile(scratch.exps + tile * kTile, tile * kTile, lane, weighs, &mine);
-      if (lane == 0) scratch.stats[tile] = mine;
-    }
+    tile_stats(scratch, 0, tiles, weighs, [&](int tile, const Stats& tile_stats) {
+      if (lane == 0) scratch.stats[tile] = tile_stats;
+    });
     if (!CK_MUTANT(scoring_tiles_skip_barrier)) __syncthreads();
     stats = merge_tiles(tiles, lane, [&](int t) { return scratch.stats[t]; });
   }

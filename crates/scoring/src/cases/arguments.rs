@@ -504,6 +504,18 @@ fn workspaces() -> Vec<Case> {
             refused(spec("two-nodes-without-workspace", 64), unsupported, none),
             TWO_NODES,
         ),
+        on(
+            refused(spec("sweep-without-workspace", 64), unsupported, none),
+            SWEEP,
+        ),
+        on(
+            refused(
+                spec("65537-candidates-on-sweep", 65_537).with(WORKSPACE),
+                unsupported,
+                none,
+            ),
+            SWEEP,
+        ),
     ];
     // Beyond one node, the paths of one node are refused.
     for path in [BLOCK, CLUSTER_2, CLUSTER_4, CLUSTER_8, CLUSTER_16, SPREAD] {
@@ -519,6 +531,8 @@ fn workspaces() -> Vec<Case> {
         (4096, SPREAD),
         (64, TWO_NODES),
         (5000, TWO_NODES),
+        (64, SWEEP),
+        (2000, Path::AUTOMATIC),
         (5000, Path::AUTOMATIC),
     ] {
         for enough in [true, false] {

@@ -46,16 +46,35 @@ static int launch_spread(const Problem& problem, const Plan& plan, void* stream)
                                                                   plan.slots);
 }
 
+// As many blocks as are resident at once, two to a multiprocessor where rows are streamed, and no
+// more than have candidates for every warp.
 template <typename T, bool kCosine, int kAccess, bool kStreamed>
 static int launch_sweep(const Problem& problem, const Plan& plan, void* stream) {
+  constexpr int kMostResident = kStreamed ? 2 : 1;
+  constexpr int kStep = sweep_step<kStreamed>();
+  const auto shared_bytes = [&](int blocks) {
+    const int rows = sweep_rows<kStreamed>(problem.max_k, blocks);
+    const int rings = kStreamed ? stream_offset(stream_bytes<T>(problem.dim, plan.slots)) : 0;
+    return static_cast<unsigned>(rings + rows * static_cast<int>(sizeof(float)));
+  };
   ck::LaunchConfig config;
-  config.grid = problem.questions * plan.writers;
   config.block = plan.threads;
-  config.shared_bytes = kStreamed ? stream_bytes<T>(problem.dim, plan.slots) : 0;
   config.pdl = plan.pdl;
+  config.cooperative = true;
   config.stream = stream;
-  return ck::launch<sweep_logits<T, kCosine, kAccess, kStreamed>>(
-      config, problem, plan.store.logits, plan.writers, plan.slots);
+  for (int resident = kMostResident; resident > 0; --resident) {
+    const int by_work = (problem.max_k + kStep - 1) / kStep;
+    const int blocks = min(resident * plan.sm_count, by_work);
+    config.grid = blocks;
+    config.shared_bytes = shared_bytes(blocks);
+    int possible = 0;
+    const int error =
+        ck::resident_blocks<score_sweep<T, kCosine, kAccess, kStreamed>>(config, &possible);
+    if (error != 0) return error;
+    if (possible >= resident) break;
+  }
+  return ck::launch<score_sweep<T, kCosine, kAccess, kStreamed>>(config, problem, plan.sweep,
+                                                                 plan.slots);
 }
 
 // Streamed or not makes the same bytes; instances exist where each can pay.

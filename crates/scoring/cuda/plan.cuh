@@ -4,6 +4,7 @@
 #include <ck/host.cuh>
 
 #include "problem.cuh"
+#include "score_sweep.cuh"
 #include "score_tiles.cuh"
 
 namespace scoring {
@@ -13,14 +14,15 @@ struct Plan {
   int path;     // cs_path, never CS_PATH_AUTO
   int cluster;  // blocks a cluster
   int threads;
-  int writers;  // CS_PATH_SPREAD, CS_PATH_SWEEP: blocks of a question that score
-  int slots;    // CS_PATH_SPREAD, CS_PATH_SWEEP, streamed: slots of a warp
+  int writers;  // CS_PATH_SPREAD: blocks of a question that score
+  int slots;    // streamed, of CS_PATH_SPREAD and CS_PATH_SWEEP: slots of a warp
   bool pdl;
   bool cosine;
   bool streamed;  // rows go through shared memory
   int access;     // Access
   TileStore store;
-  int tiles_of_block;  // CS_PATH_SWEEP: of a finishing block; `cluster` of them take a question
+  SweepStore* sweep;
+  int sm_count;
 };
 
 inline int log2_of(int power_of_two) {

@@ -1,47 +1,193 @@
-// Two nodes, few questions of many candidates: logits by the whole GPU, then a cluster of blocks
-// for the softmax.
+// One node, one question of many candidates: all blocks at once, over the whole GPU.
 //
-// First node: the warps of all blocks walk the candidates side by side, each taking the next pair
-// in turn, so that at any moment the GPU reads one contiguous stretch of memory. Blocks that each
-// walked a megabyte of their own (score_tiles.cuh) reached 3.8 TB/s on an H200, this 4.4.
-// Second node: finish_sweep in second_nodes.cuh. The logits cross through the workspace.
+// The warps of all blocks walk the candidates side by side, each taking the next pair in turn. A
+// logit goes into the workspace as one 64-bit word, (call << 32) | bits, stored and loaded relaxed:
+// the word carries its own flag, so no fence and no counter is needed. Each tile has a warp that
+// waits for its 256 words and publishes the tile's statistics in the same way; every block waits
+// for the statistics of all tiles, merges them for itself and writes its own candidates. Blocks
+// wait for each other, so they must all be resident: the launch is cooperative, which costs nothing
+// measurable in a graph. `call` counts the calls made with the workspace, so that no word needs to
+// be reset; a word that no call has written for 2^32 - 1 calls in a row would pass for a new one.
+//
+// Did not help (H200, 4096x1024 hot, 9.8 us with one reading block): every block waiting for all
+// logits itself, 6.9 in a prototype, all of the excess over this in polling; a second node of one
+// cluster that exchanges the statistics through distributed shared memory, 9.3.
 #pragma once
 
 #include "rows.cuh"
 #include "score_question.cuh"
+#include "softmax.cuh"
 
 namespace scoring {
 
-// `blocks` blocks for each question, a pair of candidates to each of their warps at a time.
+constexpr int kSweepMaxTiles = CS_MAX_SWEEP_K / kTile;
+static_assert(kSweepMaxTiles <= kStreamThreads, "a thread for each tile's statistics");
+
+// Where the blocks of a call meet. Lies behind the words of CS_PATH_SPREAD in every workspace that
+// has room for it, and holds nothing else, ever.
+struct SweepStore {
+  uint64_t logits[CS_MAX_SWEEP_K];
+  uint64_t max[kSweepMaxTiles];  // as `ordered`
+  uint64_t sum[kSweepMaxTiles];
+  uint64_t weighted[kSweepMaxTiles];
+  uint64_t keys[kSweepMaxTiles][CS_MAX_TOP_K];  // ordered by the statistics' words
+  uint32_t calls;
+};
+
+CK_DEVICE void publish(uint64_t* word, uint32_t call, uint32_t bits) {
+  ck::store_relaxed(word, static_cast<uint64_t>(call) << 32 | bits);
+}
+
+// Waits for kCount words, `stride` apart, those at or beyond `count` excepted.
+template <int kCount>
+CK_DEVICE void await(const uint64_t* words, int first, int stride, int count, uint32_t call,
+                     uint32_t (&bits)[kCount]) {
+  uint64_t word[kCount];
+  CK_UNROLL
+  for (int i = 0; i < kCount; ++i) word[i] = static_cast<uint64_t>(call - 1) << 32;
+  bool missing = true;
+  while (missing) {
+    missing = false;
+    CK_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      if (first + i * stride < count && word[i] >> 32 != call) {
+        word[i] = ck::load_relaxed(words + first + i * stride);
+      }
+    }
+    CK_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+      missing = missing || (first + i * stride < count && word[i] >> 32 != call);
+    }
+    if (CK_MUTANT(scoring_sweep_ignores_flag)) missing = false;
+    if (missing) ck::spin_hint();
+  }
+  CK_UNROLL
+  for (int i = 0; i < kCount; ++i) bits[i] = static_cast<uint32_t>(word[i]);
+}
+
+// Candidates that a block takes in one step, and the most that it takes in all.
+template <bool kStreamed>
+CK_HOST_DEVICE constexpr int sweep_step() {
+  return kStreamed ? kStreamStep : kThreads / ck::kWarp;
+}
+template <bool kStreamed>
+CK_HOST_DEVICE int sweep_rows(int candidates, int blocks) {
+  const int step = sweep_step<kStreamed>();
+  return (candidates + blocks * step - 1) / (blocks * step) * step;
+}
+
+// Tile `tile` of the question, by one warp.
+CK_DEVICE void publish_tile(const Problem& p, const Question& question, SweepStore& store,
+                            int tile, uint32_t call, int lane) {
+  const int first = tile * kTile;
+  const int count = min(question.count - first, kTile);
+  uint32_t bits[kTileLane];
+  await(store.logits + first, lane, ck::kWarp, count, call, bits);
+  float logits[kTileLane];
+  float exps[kTileLane];
+  CK_UNROLL
+  for (int j = 0; j < kTileLane; ++j) {
+    logits[j] = j * ck::kWarp + lane < count ? __uint_as_float(bits[j]) : -INFINITY;
+  }
+  Stats stats;
+  scan_tile(logits, &stats);
+  CK_UNROLL
+  for (int j = 0; j < kTileLane; ++j) exps[j] = shifted_exp(logits[j], stats.max);
+  const bool weighs = p.expected_index != nullptr;
+  sum_tile(exps, first, lane, weighs, &stats);
+  const int ranks = ranks_kept(p);
+  if (ranks > 0) rank_tile(logits, first, lane, ranks, store.keys[tile]);
+  if (lane != 0) return;
+  if (ranks > 0 && !CK_MUTANT(scoring_sweep_keys_skip_fence)) __threadfence();
+  publish(store.max + tile, call, stats.bad != 0 ? kSpoiled : ordered(stats.max));
+  publish(store.sum + tile, call, __float_as_uint(stats.sum));
+  if (weighs) publish(store.weighted + tile, call, __float_as_uint(stats.weighted));
+}
+
 template <typename T, bool kCosine, int kAccess, bool kStreamed>
 CK_KERNEL_BLOCKS((kStreamed ? kStreamThreads : kThreads), 1)
-sweep_logits(const Problem problem, float* const all_logits, const int blocks, const int slots) {
+score_sweep(const Problem problem, SweepStore* const sweep_store, const int slots) {
   const Problem p = seen_by<kAccess>(problem);
-  CK_DYNAMIC_SHARED(unsigned char, rings);
+  CK_DYNAMIC_SHARED(unsigned char, shared);
+  CK_SHARED(Stats, all_stats, kSweepMaxTiles);
+  SweepStore& store = *sweep_store;
   if (kAccess != kPlain) ck::dependency_wait();  // opening a question reads device memory
-  const int part = blockIdx.x % blocks;
-  const Question question =
-      open_question(p, blockIdx.x / blocks, part == 0 && threadIdx.x == 0);
+  const int block = blockIdx.x;
+  const Question question = open_question(p, 0, block == 0 && threadIdx.x == 0);
+  constexpr int kStep = sweep_step<kStreamed>();
   const int lane = threadIdx.x % ck::kWarp;
   const int warp = threadIdx.x / ck::kWarp;
-  float* const logits = all_logits + static_cast<int64_t>(question.index) * p.max_k;
-  const auto put = [&](int k, float logit) { logits[k] = logit; };
-  if (kStreamed) {
-    const int first = part * kStreamStep;
-    if (kAccess == kPlain) {
-      const Share share{min(first, question.count), min(first + kStreamStep, question.count)};
+  const int warps = blockDim.x / ck::kWarp;
+  // Blocks with a candidate. Nobody waits for the others, and they wait for nobody.
+  const int blocks = min(static_cast<int>(gridDim.x), (question.count + kStep - 1) / kStep);
+  const int first = block * kStep;
+  if (kAccess == kPlain) {
+    if (kStreamed) {
+      const Share share{min(first, question.count), min(first + kStep, question.count)};
       prefetch_share<T>(p, question, share);
-      ck::dependency_wait();
     }
-    score_rows_streamed<T, kCosine, kAccess>(p, question, first, question.count,
-                                             blocks * kStreamStep, rings, slots, put);
+    ck::dependency_wait();
+  }
+  if (block >= blocks && block != 0) return;
+  const uint32_t call = ck::load_relaxed(&store.calls) + 1;
+
+  const int step = blocks * kStep;
+  float* const mine = reinterpret_cast<float*>(
+      shared + (kStreamed ? stream_offset(stream_bytes<T>(p.dim, slots)) : 0));
+  const auto put = [&](int k, float logit) {
+    publish(store.logits + k, call, __float_as_uint(logit));
+    mine[k / step * kStep + k % step - first] = logit;
+  };
+  if (kStreamed) {
+    score_rows_streamed<T, kCosine, kAccess>(p, question, first, question.count, step, shared,
+                                             slots, put);
   } else {
-    if (kAccess == kPlain) ck::dependency_wait();
-    const int warps = blockDim.x / ck::kWarp;
-    for (int k = part * warps + warp; k < question.count; k += blocks * warps) {
+    for (int k = first + warp; k < question.count; k += step) {
       const float logit = score_row<T, kCosine, kAccess>(p, question, k, lane);
       if (lane == 0) put(k, logit);
     }
+  }
+
+  const int tiles = (question.count + kTile - 1) / kTile;
+  if (blocks > 0) {
+    // Spread evenly over the blocks; of a block that has several, a warp each.
+    const int end = static_cast<int>(static_cast<int64_t>(block + 1) * tiles / blocks);
+    for (int tile = static_cast<int>(static_cast<int64_t>(block) * tiles / blocks) + warp;
+         tile < end; tile += warps) {
+      publish_tile(p, question, store, tile, call, lane);
+    }
+  }
+  const int ranks = ranks_kept(p);
+  const int t = threadIdx.x;
+  if (t < tiles) {
+    uint32_t largest[1];
+    uint32_t sum[1];
+    uint32_t weighted[1] = {0};
+    await(store.max, t, 1, tiles, call, largest);
+    await(store.sum, t, 1, tiles, call, sum);
+    if (p.expected_index != nullptr) await(store.weighted, t, 1, tiles, call, weighted);
+    if (ranks > 0 && !CK_MUTANT(scoring_sweep_ranks_skip_fence)) __threadfence();
+    all_stats[t] = Stats{from_ordered(largest[0]), __uint_as_float(sum[0]),
+                         __uint_as_float(weighted[0]), largest[0] == kSpoiled};
+  }
+  if (!CK_MUTANT(scoring_sweep_stats_skip_barrier)) __syncthreads();
+  const Stats stats = merge_tiles(tiles, lane, [&](int tile) { return all_stats[tile]; });
+  const Row row = make_row(p, stats);
+  for (int i = threadIdx.x;; i += blockDim.x) {
+    const int k = i / kStep * step + first + i % kStep;
+    if (k >= question.count) break;
+    const float logit = mine[i];
+    write_candidate(p, question, row, k, logit, shifted_exp(logit, stats.max));
+  }
+  if (block != 0) return;
+  if (threadIdx.x == 0) {
+    write_question(p, question, row);
+    // Every block that counts has read it: each has published since, and this one has waited.
+    ck::store_relaxed(&store.calls, call);
+  }
+  if (ranks > 0 && threadIdx.x < ck::kWarp) {
+    merge_ranks(p, question, row, tiles, ranks,
+                [&](int64_t i) { return store.keys[i / ranks][i % ranks]; });
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // First node: a cluster of blocks (or one block) for each tile of 256 candidates; its first block
 // gathers the tile's logits as in score_question.cuh, and leaves them, the tile's statistics and
-// its best candidates in the workspace. Second node: merge_question in second_nodes.cuh.
+// its best candidates in the workspace. Second node: merge_question.cuh.
 #pragma once
 
 #include <ck/cluster.cuh>
@@ -69,11 +69,9 @@ score_tiles(const Problem problem, const TileStore store, const int log_cluster)
   sum_tile(exps, tile_first, lane, p.expected_index != nullptr, &stats);
   const int64_t slot = static_cast<int64_t>(question.index) * store.tiles + tile;
   if (lane == 0) store.stats[slot] = stats;
-  select_ranks(
-      store.ranks, [&](uint64_t below) { return next_of_tile(logits, tile_first, lane, below); },
-      [&](int place, uint64_t key) {
-        if (lane == 0) store.keys[slot * store.ranks + place] = key;
-      });
+  float mine[kTileLane];
+  load_tile(logits, lane, mine);
+  rank_tile(mine, tile_first, lane, store.ranks, store.keys + slot * store.ranks);
 }
 
 }  // namespace scoring

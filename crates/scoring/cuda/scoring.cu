@@ -3,15 +3,17 @@
 
 #include "plan.cuh"
 #include "rows.cuh"
-#include "second_nodes.cuh"
+#include "merge_question.cuh"
 #include "scoring.h"
 
 namespace scoring {
 
-// The hand-over words of CS_PATH_SPREAD fill the front of every workspace, so that calls of
-// different shapes can share one: nothing else ever writes there.
+// The front of every workspace belongs to the paths whose blocks meet there: the words of
+// CS_PATH_SPREAD, then CS_PATH_SWEEP's store. What they rely on finding there nobody else writes,
+// so calls of any sizes and paths may share a workspace.
 constexpr int64_t kSpreadWords = CS_MAX_SPREAD_CANDIDATES;
 constexpr size_t kSpreadBytes = kSpreadWords * sizeof(uint64_t);
+constexpr size_t kFrontBytes = kSpreadBytes + (sizeof(SweepStore) + 255) / 256 * 256;
 constexpr int64_t kLargest = INT32_MAX;
 constexpr size_t kWorkspaceAlign = 16;
 
@@ -294,12 +296,11 @@ static bool spread_helps(int64_t questions, int64_t max_k) {
          max_k <= CS_MAX_ONE_NODE_K && questions * max_k <= kSpreadWords;
 }
 
-// Few questions of many candidates: logits by the whole GPU, then a cluster for each softmax.
-constexpr int64_t kSweepMaxQuestions = 4;
+// One question of many candidates: the whole GPU, all of whose blocks wait for each other.
 constexpr int64_t kSweepMinCandidates = 1537;
 
 static bool sweep_helps(int64_t questions, int64_t max_k) {
-  return questions <= kSweepMaxQuestions && max_k >= kSweepMinCandidates && max_k <= CS_MAX_SWEEP_K;
+  return questions == 1 && max_k >= kSweepMinCandidates && max_k <= CS_MAX_SWEEP_K;
 }
 
 // Whether rows can be streamed: bulk copies need a device that has them, rows that start and end on
@@ -335,13 +336,10 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
   const bool has_spread = p.workspace != nullptr && p.workspace_bytes >= kSpreadBytes &&
                           q.max_k <= CS_MAX_ONE_NODE_K && p.questions * p.max_k <= kSpreadWords;
   int path = p.path;
-  const size_t store_needed =
-      kSpreadBytes + store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr);
-  const bool has_store = p.workspace != nullptr && p.workspace_bytes >= store_needed;
+  const bool has_sweep = p.workspace != nullptr && p.workspace_bytes >= kFrontBytes;
   if (path == CS_PATH_AUTO) {
-    if (has_store && sweep_helps(p.questions, p.max_k)) {
-      // Without clusters the other path of two nodes, so that nodes do not depend on the device.
-      path = clusters ? CS_PATH_SWEEP : CS_PATH_TWO_NODES;
+    if (sweep_helps(p.questions, p.max_k) && (has_sweep || p.max_k > CS_MAX_ONE_NODE_K)) {
+      path = CS_PATH_SWEEP;
     } else if (q.max_k > CS_MAX_ONE_NODE_K) {
       path = CS_PATH_TWO_NODES;
     } else if (has_spread && spread_helps(p.questions, p.max_k)) {
@@ -380,39 +378,34 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
       plan->access = kScalar;
     }
   } else if (path == CS_PATH_TWO_NODES || path == CS_PATH_SWEEP) {
+    const bool sweeps = path == CS_PATH_SWEEP;
+    if (sweeps && (p.questions != 1 || p.max_k > CS_MAX_SWEEP_K)) {
+      return refuse(CK_UNSUPPORTED, CS_ARG_path);
+    }
     if (p.workspace == nullptr) {
       return p.path != CS_PATH_AUTO ? refuse(CK_UNSUPPORTED, CS_ARG_path)
                                     : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
     }
-    if (path == CS_PATH_SWEEP && (!clusters || p.max_k > CS_MAX_SWEEP_K)) {
-      return refuse(CK_UNSUPPORTED, CS_ARG_path);
-    }
-    if (!has_store) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);
-    store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), &plan->store,
-                static_cast<char*>(p.workspace) + kSpreadBytes);
-    plan->store.tiles = tiles_of(q.max_k);
-    plan->store.ranks = ranks_kept(q);
+    const size_t needed =
+        kFrontBytes + (sweeps ? 0
+                              : store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr,
+                                            nullptr));
+    if (p.workspace_bytes < needed) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);
     plan->streamed = can_stream(q, plan->access, device, element);
     plan->threads = plan->streamed ? kStreamThreads : kThreads;
-    if (path == CS_PATH_SWEEP) {
-      // Two blocks a multiprocessor, and no more than have a pair of candidates for every warp.
-      const int64_t rows = plan->streamed ? kStreamStep : kThreads / ck::kWarp;
-      const int64_t by_work = (p.max_k + rows - 1) / rows;
-      const int64_t by_machine = 2 * device.sm_count / p.questions;
-      plan->writers = clamp(by_machine < by_work ? by_machine : by_work, 1, 2 * device.sm_count);
-      plan->slots = kStreamSlots;
-      // Blocks of one tile while the cluster has room for them: what a block does twice, it does
-      // one after the other.
-      plan->cluster = 2;
-      while (plan->cluster < kSweepMaxBlocks && plan->cluster < plan->store.tiles) {
-        plan->cluster *= 2;
-      }
-      plan->tiles_of_block = (plan->store.tiles + plan->cluster - 1) / plan->cluster;
-      if (!plan->streamed) plan->access = kScalar;
+    plan->slots = kStreamSlots;
+    if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
+    if (sweeps) {
+      plan->sweep =
+          reinterpret_cast<SweepStore*>(static_cast<char*>(p.workspace) + kSpreadBytes);
+      plan->sm_count = device.sm_count;
     } else {
+      store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), &plan->store,
+                  static_cast<char*>(p.workspace) + kFrontBytes);
+      plan->store.tiles = tiles_of(q.max_k);
+      plan->store.ranks = ranks_kept(q);
       const int64_t units = p.questions * plan->store.tiles;
       plan->cluster = clusters ? cluster_at_most(4 * device.sm_count / units) : 1;
-      if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
     }
   } else {
     plan->cluster = path;
@@ -428,7 +421,6 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
   }
   int64_t blocks_of_question = plan->cluster;
   if (path == CS_PATH_SPREAD) blocks_of_question = plan->writers + 1;
-  if (path == CS_PATH_SWEEP) blocks_of_question = plan->writers;
   if (path == CS_PATH_TWO_NODES) blocks_of_question *= plan->store.tiles;
   if (p.questions > kLargest / blocks_of_question) return refuse(CK_BAD_SIZE, CS_ARG_questions);
   return 0;
@@ -442,18 +434,6 @@ static int merge(const Problem& q, const Plan& plan, void* stream) {
   config.pdl = plan.pdl;
   config.stream = stream;
   return ck::launch<merge_question>(config, q, plan.store, parts);
-}
-
-static int finish(const Problem& q, const Plan& plan, void* stream) {
-  ck::LaunchConfig config;
-  config.grid = static_cast<unsigned>(q.questions) * plan.cluster;
-  config.block = kSweepFinishThreads;
-  config.cluster = plan.cluster;
-  config.shared_bytes = sweep_finish_bytes(plan.tiles_of_block, plan.store.tiles, ranks_kept(q));
-  config.pdl = plan.pdl;
-  config.stream = stream;
-  return ck::launch<finish_sweep>(config, q, plan.store.logits, log2_of(plan.cluster),
-                                  plan.tiles_of_block);
 }
 
 static int score(const cs_score_params& p, void* stream) {
@@ -481,7 +461,6 @@ static int score(const cs_score_params& p, void* stream) {
       error = launch_f16(q, plan, stream);
   }
   if (error == 0 && plan.path == CS_PATH_TWO_NODES) error = merge(q, plan, stream);
-  if (error == 0 && plan.path == CS_PATH_SWEEP) error = finish(q, plan, stream);
   return error;
 }
 
@@ -530,18 +509,20 @@ extern "C" const char* cs_device_status_string(uint32_t status) {
 extern "C" size_t cs_score_workspace_bytes(const cs_score_params* params) {
   if (params == nullptr || params->struct_size != sizeof(cs_score_params)) return 0;
   if (scoring::check_sizes(*params) != 0) return 0;
-  const bool stores =
-      params->path == CS_PATH_TWO_NODES || params->path == CS_PATH_SWEEP ||
-      params->max_k > CS_MAX_ONE_NODE_K ||
-      (params->path == CS_PATH_AUTO && scoring::sweep_helps(params->questions, params->max_k));
-  if (stores) {
-    return scoring::kSpreadBytes + scoring::store_bytes(params->questions, params->max_k,
-                                                        scoring::ranks_reserved(params->top_k),
-                                                        nullptr, nullptr);
+  const int64_t questions = params->questions;
+  const int64_t max_k = params->max_k;
+  const bool automatic = params->path == CS_PATH_AUTO;
+  if (params->path == CS_PATH_SWEEP || (automatic && scoring::sweep_helps(questions, max_k))) {
+    return scoring::kFrontBytes;
+  }
+  if (params->path == CS_PATH_TWO_NODES || max_k > CS_MAX_ONE_NODE_K) {
+    return scoring::kFrontBytes +
+           scoring::store_bytes(questions, max_k, scoring::ranks_reserved(params->top_k), nullptr,
+                                nullptr);
   }
   const bool spread =
       params->path == CS_PATH_SPREAD ||
-      (params->path == CS_PATH_AUTO && scoring::spread_helps(params->questions, params->max_k));
+      (automatic && scoring::spread_helps(questions, max_k));
   return spread ? scoring::kSpreadBytes : 0;
 }
 

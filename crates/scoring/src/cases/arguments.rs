@@ -531,8 +531,6 @@ fn workspaces() -> Vec<Case> {
         (4096, SPREAD),
         (64, TWO_NODES),
         (5000, TWO_NODES),
-        (64, SWEEP),
-        (2000, Path::AUTOMATIC),
         (5000, Path::AUTOMATIC),
     ] {
         for enough in [true, false] {
@@ -542,6 +540,16 @@ fn workspaces() -> Vec<Case> {
             cases.push(asked(spec, enough, path));
         }
     }
+    for (k, path) in [(64, SWEEP), (5000, Path::AUTOMATIC)] {
+        for enough in [true, false] {
+            let said = if enough { "as-asked" } else { "a-byte-short" };
+            let id = format!("workspace-{said}-one-question-{k}-{}", path.name);
+            let spec = Spec::new(id, [1, k, DIM]).cosine().with(WORKSPACE);
+            cases.push(asked(spec, enough, path));
+        }
+    }
+    let two = Spec::new("refuses-two-questions-on-sweep", [2, 64, DIM]).with(WORKSPACE);
+    cases.push(on(refused(two, unsupported, |_| {}), SWEEP));
     cases
 }
 
@@ -552,7 +560,7 @@ fn asked(spec: Spec, enough: bool, path: Path) -> Case {
         if !enough {
             leave_unwritten(&mut buffers);
         }
-        let nodes = if path == SPREAD { 1 } else { 2 };
+        let nodes = spec.nodes(path.value);
         let (spec, path) = (spec.clone(), variation.path);
         let instance = Instance::new(buffers, move |library, pointers, stream| {
             let mut params = spec.filled(path, &sets, pointers);

@@ -126,14 +126,14 @@ fn far(id: &'static str, questions: usize, strides: [usize; 3]) -> Case {
             params.workspace_bytes = 1 << 20;
             score(library, &params, stream)
         })
-        .nodes(if path == TWO_NODES.value || path == SWEEP.value {
-            2
-        } else {
-            1
-        })
+        .nodes(if path == TWO_NODES.value { 2 } else { 1 })
     })
     .tagged(Tags::LARGE)
-    .on_paths(&[Path::AUTOMATIC, CLUSTER_2, TWO_NODES, SWEEP])
+    .on_paths(if questions == 1 {
+        &[Path::AUTOMATIC, CLUSTER_2, TWO_NODES, SWEEP]
+    } else {
+        &[Path::AUTOMATIC, CLUSTER_2, TWO_NODES]
+    })
 }
 
 /// An input of which only some rows are ever read.

@@ -46,35 +46,27 @@ static int launch_spread(const Problem& problem, const Plan& plan, void* stream)
                                                                   plan.slots);
 }
 
-// As many blocks as are resident at once, two to a multiprocessor where rows are streamed, and no
-// more than have candidates for every warp.
-template <typename T, bool kCosine, int kAccess, bool kStreamed>
+// As many blocks as are resident at once, and no more than have a candidate for every warp.
+template <typename T, bool kCosine, int kAccess>
 static int launch_sweep(const Problem& problem, const Plan& plan, void* stream) {
-  constexpr int kMostResident = kStreamed ? 2 : 1;
-  constexpr int kStep = sweep_step<kStreamed>();
-  const auto shared_bytes = [&](int blocks) {
-    const int rows = sweep_rows<kStreamed>(problem.max_k, blocks);
-    const int rings = kStreamed ? stream_offset(stream_bytes<T>(problem.dim, plan.slots)) : 0;
-    return static_cast<unsigned>(rings + rows * static_cast<int>(sizeof(float)));
-  };
   ck::LaunchConfig config;
   config.block = plan.threads;
   config.pdl = plan.pdl;
   config.cooperative = true;
   config.stream = stream;
-  for (int resident = kMostResident; resident > 0; --resident) {
-    const int by_work = (problem.max_k + kStep - 1) / kStep;
-    const int blocks = min(resident * plan.sm_count, by_work);
-    config.grid = blocks;
-    config.shared_bytes = shared_bytes(blocks);
+  const int by_work = (problem.max_k + kSweepStep - 1) / kSweepStep;
+  int rows = 0;
+  for (int resident = kSweepResident; resident > 0; --resident) {
+    const int by_machine = resident * plan.sm_count;
+    config.grid = by_work < by_machine ? by_work : by_machine;
+    rows = sweep_rows(problem.max_k, static_cast<int>(config.grid));
+    config.shared_bytes = sweep_bytes(problem.dim, rows);
     int possible = 0;
-    const int error =
-        ck::resident_blocks<score_sweep<T, kCosine, kAccess, kStreamed>>(config, &possible);
+    const int error = ck::resident_blocks<score_sweep<T, kCosine, kAccess>>(config, &possible);
     if (error != 0) return error;
     if (possible >= resident) break;
   }
-  return ck::launch<score_sweep<T, kCosine, kAccess, kStreamed>>(config, problem, plan.sweep,
-                                                                 plan.slots);
+  return ck::launch<score_sweep<T, kCosine, kAccess>>(config, problem, plan.sweep, rows);
 }
 
 // Streamed or not makes the same bytes; instances exist where each can pay.
@@ -90,11 +82,9 @@ static int launch_similarity(const Problem& problem, const Plan& plan, void* str
                                  : launch_spread<T, kCosine, kScalar, false>(problem, plan, stream);
   }
   if (plan.path == CS_PATH_SWEEP) {
-    if (plan.streamed) {
-      return plan.access == kPlain ? launch_sweep<T, kCosine, kPlain, true>(problem, plan, stream)
-                                   : launch_sweep<T, kCosine, kVector, true>(problem, plan, stream);
-    }
-    return launch_sweep<T, kCosine, kScalar, false>(problem, plan, stream);
+    return plan.access == kPlain    ? launch_sweep<T, kCosine, kPlain>(problem, plan, stream)
+           : plan.access == kVector ? launch_sweep<T, kCosine, kVector>(problem, plan, stream)
+                                    : launch_sweep<T, kCosine, kScalar>(problem, plan, stream);
   }
   if (plan.streamed) {
     return plan.access == kPlain

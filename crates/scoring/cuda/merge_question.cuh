@@ -17,7 +17,8 @@ CK_KERNEL(kMergeThreads) merge_question(const Problem p, const TileStore store, 
   const int lane = threadIdx.x % ck::kWarp;
   const int tiles = (question.count + kTile - 1) / kTile;
   const Stats* const stats = store.stats + static_cast<int64_t>(question.index) * store.tiles;
-  const Row row = make_row(p, merge_tiles(tiles, lane, [&](int t) { return stats[t]; }));
+  const Row row = make_row(
+      p, merge_tiles(tiles, lane, p.expected_index != nullptr, [&](int t) { return stats[t]; }));
   const float* const logits = store.logits + static_cast<int64_t>(question.index) * p.max_k;
   const int end = min(question.count, (part + 1) * kMergeCandidates);
   for (int k = part * kMergeCandidates + threadIdx.x; k < end; k += kMergeThreads) {

@@ -356,12 +356,130 @@ CK_DEVICE void score_rows_split(const Problem& p, const Question& question, int 
   }
 }
 
+// The query in shared memory, as f32. Ends without a barrier.
+template <int kAccess, typename T>
+CK_DEVICE void stage_query(const T* q, int dim, float* query) {
+  for (int e = threadIdx.x * kGroup; e < dim; e += blockDim.x * kGroup) {
+    *reinterpret_cast<float4*>(query + e) = load_group<kAccess>(q, e, dim);
+  }
+}
+// Bytes of it, and the longest that is staged.
+constexpr int kStagedMaxDim = 4096;
+CK_HOST_DEVICE int query_bytes(int dim) {
+  return (dim + kGroup - 1) / kGroup * kGroup * static_cast<int>(sizeof(float));
+}
+
+// Sum of squares of the staged query, by one warp; every lane gets it.
+CK_DEVICE float query_square(const float* query, int dim, int lane) {
+  const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  float qq = 0.0f;
+  CK_NO_UNROLL
+  for (int start = 0; start < dim; start += kSegment) {
+    float4 sum = zero;
+    CK_UNROLL
+    for (int u = 0; u < kSegmentSpans; ++u) {
+      const int e = start + u * kSpan + lane * kGroup;
+      const float4 a = e < dim ? load_shared_group(query + e) : zero;
+      multiply_add(sum, a, a);
+    }
+    qq = __fadd_rn(qq, lane_sum(sum));
+  }
+  return ck::warp_sum(qq);
+}
+
+// Candidates first + warp + i * step below `end`, a row to a warp: the loads of the next 1024
+// elements, of this row or the next, are under way while the sums of this one cross the warp. The
+// sums wait in `kept` (two floats for place i * warps + warp, which is candidate k), and become
+// logits after the last row, a lane each: with a row's logit made before the next row, the
+// registers of both are live at once, and spill or halve the threads. put(place, k, logit) takes
+// each. Rows are grouped. Every thread of the block calls this.
+template <typename T, bool kCosine, int kAccess, typename Put>
+CK_DEVICE void score_rows_ahead(const Problem& p, const Question& question, int first, int end,
+                                int step, float* query, float* kept, const Put& put) {
+  constexpr int kSegments = 2;  // under way
+  const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const int lane = threadIdx.x % ck::kWarp;
+  const int warp = threadIdx.x / ck::kWarp;
+  const int warps = blockDim.x / ck::kWarp;
+  const int dim = p.dim;
+  const T* const q = static_cast<const T*>(p.queries) + question.index * p.query_stride;
+  const T* row = q;
+  const auto find = [&](int k) {
+    const Candidate candidate = find_candidate(p, question, k, true);
+    // A row that does not count is read as the query's: some legal row, whose result is dropped.
+    row = candidate.row < 0 ? q : static_cast<const T*>(p.candidates) + candidate.offset;
+  };
+  float4 b[kSegments * kSegmentSpans];
+  const auto load = [&](int start) {
+    CK_UNROLL
+    for (int u = 0; u < kSegments * kSegmentSpans; ++u) {
+      const int e = start + u * kSpan + lane * kGroup;
+      b[u] = e < dim ? load_group<kAccess>(row, e, dim) : zero;
+    }
+  };
+  int k = first + warp;
+  if (k < end) {
+    find(k);
+    load(0);
+  }
+  stage_query<kAccess>(q, dim, query);
+  if (!CK_MUTANT(scoring_ahead_skips_query_barrier)) __syncthreads();
+  int rows = 0;
+  CK_NO_UNROLL
+  for (; k < end; k += step) {
+    Sums sums{0.0f, 0.0f};
+    CK_NO_UNROLL
+    for (int start = 0; start < dim; start += kSegments * kSegment) {
+      CK_UNROLL
+      for (int s = 0; s < kSegments; ++s) {
+        float4 dot = zero;
+        float4 cc = zero;
+        CK_UNROLL
+        for (int u = s * kSegmentSpans; u < (s + 1) * kSegmentSpans; ++u) {
+          const int e = start + u * kSpan + lane * kGroup;
+          const float4 a = e < dim ? load_shared_group(query + e) : zero;
+          multiply_add(dot, a, b[u]);
+          if (kCosine) multiply_add(cc, b[u], b[u]);
+        }
+        // A segment past the end adds +0, which changes nothing.
+        sums.dot = __fadd_rn(sums.dot, lane_sum(dot));
+        if (kCosine) sums.cc = __fadd_rn(sums.cc, lane_sum(cc));
+      }
+      if (start + kSegments * kSegment < dim) {
+        load(start + kSegments * kSegment);
+      } else if (k + step < end) {
+        find(k + step);
+        load(0);
+      }
+    }
+    // The first half of the warp ends with the one sum, the second with the other.
+    const float sum = kCosine ? ck::warp_sums(sums.dot, sums.cc) : ck::warp_sum(sums.dot);
+    if (lane % (ck::kWarp / 2) == 0) {
+      kept[2 * (rows * warps + warp) + lane / (ck::kWarp / 2)] = sum;
+    }
+    ++rows;
+  }
+  if (rows == 0) return;
+  const float qq = kCosine ? query_square(query, dim, lane) : 0.0f;
+  if (!CK_MUTANT(scoring_ahead_skips_kept_sync)) __syncwarp();
+  CK_NO_UNROLL
+  for (int from = 0; from < rows; from += ck::kWarp) {
+    const bool exists = from + lane < rows;
+    const int place = (from + lane) * warps + warp;
+    const int mine = first + warp + (from + lane) * step;
+    const Candidate candidate = find_candidate(p, question, mine, exists);
+    const Sums sums{exists ? kept[2 * place] : 0.0f, exists ? kept[2 * place + 1] : 0.0f};
+    const float logit =
+        finish_logit<T, kCosine, kAccess>(p, question, candidate, mine, sums, qq, lane, ck::kWarp);
+    if (exists) put(place, mine, logit);
+  }
+}
+
 // Streaming: each warp keeps a ring of slots in shared memory, which bulk copies fill with the same
 // segment of two neighbouring candidates.
 constexpr int kStreamRows = 2;
-constexpr int kStreamSlots = 3;      // of a warp, where blocks share a multiprocessor
-constexpr int kStreamMaxSlots = 6;   // where a block has it to itself
-constexpr int kStreamMaxDim = 4096;  // the query stands in shared memory as f32
+constexpr int kStreamSlots = 3;     // of a warp, where blocks share a multiprocessor
+constexpr int kStreamMaxSlots = 6;  // where a block has it to itself
 template <typename T>
 struct StreamSlot {
   alignas(128) T rows[kStreamRows][kSegment];
@@ -373,14 +491,15 @@ constexpr int kStreamStep = kStreamWarps * kStreamRows;  // candidates that a bl
 template <typename T>
 CK_HOST_DEVICE int stream_bytes(int dim, int slots) {
   return kStreamWarps * slots * static_cast<int>(sizeof(StreamSlot<T>) + sizeof(uint64_t)) +
-         (dim + kGroup - 1) / kGroup * kGroup * static_cast<int>(sizeof(float));
+         query_bytes(dim);
 }
 
 // Candidates first + kStreamRows * warp + i * step and the next, below `end`: two neighbours to a
-// warp at a time, for throughput. A step of kStreamStep makes first .. end - 1 the block's own. Copies run slots - 1 segments ahead whatever the warps are doing, and take
-// neither registers nor load instructions: with cp.async, or with loads into registers, the
-// load/store pipe was the limit (65536x1024: 72.5 and 81.8 us on an H200). The logits of 32
-// candidates are finished together, one a lane. Every thread of the block calls this.
+// warp at a time, for throughput. A step of kStreamStep makes first .. end - 1 the block's own.
+// Copies run slots - 1 segments ahead whatever the warps are doing, and take neither registers nor
+// load instructions: with cp.async, or with loads into registers, the load/store pipe was the limit
+// (65536x1024: 72.5 and 81.8 us on an H200). The logits of 32 candidates are finished together, one
+// a lane. Every thread of the block calls this.
 template <typename T, bool kCosine, int kAccess, typename Put>
 CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, int first, int end,
                                    int step, unsigned char* shared, int slots, const Put& put) {
@@ -434,26 +553,9 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
   };
   for (int slot = 0; slot < slots - 1; ++slot) issue(slot);
 
-  for (int e = threadIdx.x * kGroup; e < dim; e += blockDim.x * kGroup) {
-    *reinterpret_cast<float4*>(query + e) = load_group<kAccess>(q, e, dim);
-  }
+  stage_query<kAccess>(q, dim, query);
   if (!CK_MUTANT(scoring_stream_skips_query_barrier)) __syncthreads();
-  float qq = 0.0f;
-  if (kCosine) {
-    const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    CK_NO_UNROLL
-    for (int start = 0; start < dim; start += kSegment) {
-      float4 sum = zero;
-      CK_UNROLL
-      for (int u = 0; u < kSegmentSpans; ++u) {
-        const int e = start + u * kSpan + lane * kGroup;
-        const float4 a = e < dim ? load_shared_group(query + e) : zero;
-        multiply_add(sum, a, a);
-      }
-      qq = __fadd_rn(qq, lane_sum(sum));
-    }
-    qq = ck::warp_sum(qq);
-  }
+  const float qq = kCosine ? query_square(query, dim, lane) : 0.0f;
 
   int slot = 0;
   unsigned parity = 0;

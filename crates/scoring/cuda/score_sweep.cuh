@@ -21,15 +21,15 @@
 namespace scoring {
 
 constexpr int kSweepMaxTiles = CS_MAX_SWEEP_K / kTile;
-static_assert(kSweepMaxTiles <= kStreamThreads, "a thread for each tile's statistics");
+static_assert(kSweepMaxTiles <= kThreads, "a thread for each tile's statistics");
+constexpr int kSweepStep = kThreads / ck::kWarp;  // candidates that a block takes at once
+constexpr int kSweepResident = 2;                 // blocks of a multiprocessor
 
 // Where the blocks of a call meet. Lies behind the words of CS_PATH_SPREAD in every workspace that
 // has room for it, and holds nothing else, ever.
 struct SweepStore {
   uint64_t logits[CS_MAX_SWEEP_K];
-  uint64_t max[kSweepMaxTiles];  // as `ordered`
-  uint64_t sum[kSweepMaxTiles];
-  uint64_t weighted[kSweepMaxTiles];
+  uint64_t stats[kSweepMaxTiles][3];            // max as `ordered`, sum, weighted
   uint64_t keys[kSweepMaxTiles][CS_MAX_TOP_K];  // ordered by the statistics' words
   uint32_t calls;
 };
@@ -65,20 +65,19 @@ CK_DEVICE void await(const uint64_t* words, int first, int stride, int count, ui
   for (int i = 0; i < kCount; ++i) bits[i] = static_cast<uint32_t>(word[i]);
 }
 
-// Candidates that a block takes in one step, and the most that it takes in all.
-template <bool kStreamed>
-CK_HOST_DEVICE constexpr int sweep_step() {
-  return kStreamed ? kStreamStep : kThreads / ck::kWarp;
-}
-template <bool kStreamed>
+// The most candidates of a block, and its shared memory: the staged query, two sums and then a
+// logit for each candidate.
 CK_HOST_DEVICE int sweep_rows(int candidates, int blocks) {
-  const int step = sweep_step<kStreamed>();
-  return (candidates + blocks * step - 1) / (blocks * step) * step;
+  return (candidates + blocks * kSweepStep - 1) / (blocks * kSweepStep) * kSweepStep;
+}
+CK_HOST_DEVICE int sweep_bytes(int dim, int rows) {
+  return query_bytes(dim < kStagedMaxDim ? dim : kStagedMaxDim) +
+         3 * rows * static_cast<int>(sizeof(float));
 }
 
 // Tile `tile` of the question, by one warp.
-CK_DEVICE void publish_tile(const Problem& p, const Question& question, SweepStore& store,
-                            int tile, uint32_t call, int lane) {
+CK_DEVICE void publish_tile(const Problem& p, const Question& question, SweepStore& store, int tile,
+                            uint32_t call, int lane) {
   const int first = tile * kTile;
   const int count = min(question.count - first, kTile);
   uint32_t bits[kTileLane];
@@ -99,52 +98,47 @@ CK_DEVICE void publish_tile(const Problem& p, const Question& question, SweepSto
   if (ranks > 0) rank_tile(logits, first, lane, ranks, store.keys[tile]);
   if (lane != 0) return;
   if (ranks > 0 && !CK_MUTANT(scoring_sweep_keys_skip_fence)) __threadfence();
-  publish(store.max + tile, call, stats.bad != 0 ? kSpoiled : ordered(stats.max));
-  publish(store.sum + tile, call, __float_as_uint(stats.sum));
-  if (weighs) publish(store.weighted + tile, call, __float_as_uint(stats.weighted));
+  publish(store.stats[tile], call, stats.bad != 0 ? kSpoiled : ordered(stats.max));
+  publish(store.stats[tile] + 1, call, __float_as_uint(stats.sum));
+  if (weighs) publish(store.stats[tile] + 2, call, __float_as_uint(stats.weighted));
 }
 
-template <typename T, bool kCosine, int kAccess, bool kStreamed>
-CK_KERNEL_BLOCKS((kStreamed ? kStreamThreads : kThreads), 1)
-score_sweep(const Problem problem, SweepStore* const sweep_store, const int slots) {
+template <typename T, bool kCosine, int kAccess>
+CK_KERNEL_BLOCKS(kThreads, kSweepResident)
+score_sweep(const Problem problem, SweepStore* const sweep_store, const int rows_of_block) {
   const Problem p = seen_by<kAccess>(problem);
-  CK_DYNAMIC_SHARED(unsigned char, shared);
+  CK_DYNAMIC_SHARED(float, shared);
   CK_SHARED(Stats, all_stats, kSweepMaxTiles);
+  float* const logits = shared;  // [rows_of_block]
+  float* const kept = logits + rows_of_block;
+  float* const query = kept + 2 * rows_of_block;
   SweepStore& store = *sweep_store;
-  if (kAccess != kPlain) ck::dependency_wait();  // opening a question reads device memory
+  ck::dependency_wait();
   const int block = blockIdx.x;
   const Question question = open_question(p, 0, block == 0 && threadIdx.x == 0);
-  constexpr int kStep = sweep_step<kStreamed>();
   const int lane = threadIdx.x % ck::kWarp;
   const int warp = threadIdx.x / ck::kWarp;
-  const int warps = blockDim.x / ck::kWarp;
   // Blocks with a candidate. Nobody waits for the others, and they wait for nobody.
-  const int blocks = min(static_cast<int>(gridDim.x), (question.count + kStep - 1) / kStep);
-  const int first = block * kStep;
-  if (kAccess == kPlain) {
-    if (kStreamed) {
-      const Share share{min(first, question.count), min(first + kStep, question.count)};
-      prefetch_share<T>(p, question, share);
-    }
-    ck::dependency_wait();
-  }
+  const int blocks =
+      min(static_cast<int>(gridDim.x), (question.count + kSweepStep - 1) / kSweepStep);
   if (block >= blocks && block != 0) return;
   const uint32_t call = ck::load_relaxed(&store.calls) + 1;
 
-  const int step = blocks * kStep;
-  float* const mine = reinterpret_cast<float*>(
-      shared + (kStreamed ? stream_offset(stream_bytes<T>(p.dim, slots)) : 0));
-  const auto put = [&](int k, float logit) {
+  const int first = block * kSweepStep;
+  const int step = blocks * kSweepStep;
+  const auto put = [&](int place, int k, float logit) {
     publish(store.logits + k, call, __float_as_uint(logit));
-    mine[k / step * kStep + k % step - first] = logit;
+    logits[place] = logit;
   };
-  if (kStreamed) {
-    score_rows_streamed<T, kCosine, kAccess>(p, question, first, question.count, step, shared,
-                                             slots, put);
+  if (kAccess != kScalar) {
+    score_rows_ahead<T, kCosine, kAccess>(p, question, first, question.count, step, query, kept,
+                                          put);
   } else {
+    int place = warp;
     for (int k = first + warp; k < question.count; k += step) {
       const float logit = score_row<T, kCosine, kAccess>(p, question, k, lane);
-      if (lane == 0) put(k, logit);
+      if (lane == 0) put(place, k, logit);
+      place += kSweepStep;
     }
   }
 
@@ -153,30 +147,26 @@ score_sweep(const Problem problem, SweepStore* const sweep_store, const int slot
     // Spread evenly over the blocks; of a block that has several, a warp each.
     const int end = static_cast<int>(static_cast<int64_t>(block + 1) * tiles / blocks);
     for (int tile = static_cast<int>(static_cast<int64_t>(block) * tiles / blocks) + warp;
-         tile < end; tile += warps) {
+         tile < end; tile += kSweepStep) {
       publish_tile(p, question, store, tile, call, lane);
     }
   }
+  const bool weighs = p.expected_index != nullptr;
   const int ranks = ranks_kept(p);
-  const int t = threadIdx.x;
-  if (t < tiles) {
-    uint32_t largest[1];
-    uint32_t sum[1];
-    uint32_t weighted[1] = {0};
-    await(store.max, t, 1, tiles, call, largest);
-    await(store.sum, t, 1, tiles, call, sum);
-    if (p.expected_index != nullptr) await(store.weighted, t, 1, tiles, call, weighted);
+  if (static_cast<int>(threadIdx.x) < tiles) {
+    uint32_t bits[3];
+    await(store.stats[threadIdx.x], 0, 1, weighs ? 3 : 2, call, bits);
     if (ranks > 0 && !CK_MUTANT(scoring_sweep_ranks_skip_fence)) __threadfence();
-    all_stats[t] = Stats{from_ordered(largest[0]), __uint_as_float(sum[0]),
-                         __uint_as_float(weighted[0]), largest[0] == kSpoiled};
+    all_stats[threadIdx.x] = Stats{from_ordered(bits[0]), __uint_as_float(bits[1]),
+                                   weighs ? __uint_as_float(bits[2]) : 0.0f, bits[0] == kSpoiled};
   }
   if (!CK_MUTANT(scoring_sweep_stats_skip_barrier)) __syncthreads();
-  const Stats stats = merge_tiles(tiles, lane, [&](int tile) { return all_stats[tile]; });
+  const Stats stats = merge_tiles(tiles, lane, weighs, [&](int tile) { return all_stats[tile]; });
   const Row row = make_row(p, stats);
-  for (int i = threadIdx.x;; i += blockDim.x) {
-    const int k = i / kStep * step + first + i % kStep;
+  for (int place = threadIdx.x;; place += kThreads) {
+    const int k = first + place / kSweepStep * step + place % kSweepStep;
     if (k >= question.count) break;
-    const float logit = mine[i];
+    const float logit = logits[place];
     write_candidate(p, question, row, k, logit, shifted_exp(logit, stats.max));
   }
   if (block != 0) return;

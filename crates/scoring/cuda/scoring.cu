@@ -1,9 +1,9 @@
 // C ABI: checks of the host arguments, the choice of a path, and the launches.
 #include <ck/host.cuh>
 
+#include "merge_question.cuh"
 #include "plan.cuh"
 #include "rows.cuh"
-#include "merge_question.cuh"
 #include "scoring.h"
 
 namespace scoring {
@@ -306,7 +306,7 @@ static bool sweep_helps(int64_t questions, int64_t max_k) {
 // Whether rows can be streamed: bulk copies need a device that has them, rows that start and end on
 // 16 bytes, and a query that fits beside the rings.
 static bool can_stream(const Problem& q, int access, const ck::Device& device, int64_t element) {
-  return device.major >= 9 && access != kScalar && q.dim <= kStreamMaxDim &&
+  return device.major >= 9 && access != kScalar && q.dim <= kStagedMaxDim &&
          rows_are_grouped(q, sizeof(float)) && q.dim * element % 16 == 0 &&
          q.query_stride * element % 16 == 0 && q.candidate_stride * element % 16 == 0 &&
          q.question_stride * element % 16 == 0;
@@ -387,17 +387,17 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
                                     : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
     }
     const size_t needed =
-        kFrontBytes + (sweeps ? 0
-                              : store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr,
-                                            nullptr));
+        kFrontBytes +
+        (sweeps ? 0 : store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr));
     if (p.workspace_bytes < needed) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);
     plan->streamed = can_stream(q, plan->access, device, element);
     plan->threads = plan->streamed ? kStreamThreads : kThreads;
     plan->slots = kStreamSlots;
-    if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
     if (sweeps) {
-      plan->sweep =
-          reinterpret_cast<SweepStore*>(static_cast<char*>(p.workspace) + kSpreadBytes);
+      plan->streamed = false;
+      plan->threads = kThreads;
+      if (p.dim > kStagedMaxDim) plan->access = kScalar;
+      plan->sweep = reinterpret_cast<SweepStore*>(static_cast<char*>(p.workspace) + kSpreadBytes);
       plan->sm_count = device.sm_count;
     } else {
       store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), &plan->store,
@@ -406,6 +406,7 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
       plan->store.ranks = ranks_kept(q);
       const int64_t units = p.questions * plan->store.tiles;
       plan->cluster = clusters ? cluster_at_most(4 * device.sm_count / units) : 1;
+      if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
     }
   } else {
     plan->cluster = path;
@@ -516,13 +517,12 @@ extern "C" size_t cs_score_workspace_bytes(const cs_score_params* params) {
     return scoring::kFrontBytes;
   }
   if (params->path == CS_PATH_TWO_NODES || max_k > CS_MAX_ONE_NODE_K) {
-    return scoring::kFrontBytes +
-           scoring::store_bytes(questions, max_k, scoring::ranks_reserved(params->top_k), nullptr,
-                                nullptr);
+    return scoring::kFrontBytes + scoring::store_bytes(questions, max_k,
+                                                       scoring::ranks_reserved(params->top_k),
+                                                       nullptr, nullptr);
   }
   const bool spread =
-      params->path == CS_PATH_SPREAD ||
-      (automatic && scoring::spread_helps(questions, max_k));
+      params->path == CS_PATH_SPREAD || (automatic && scoring::spread_helps(questions, max_k));
   return spread ? scoring::kSpreadBytes : 0;
 }
 

@@ -102,7 +102,7 @@ CK_DEVICE float shifted_exp(float logit, float max) {
 // Merges `tiles` tiles; every lane of the warp gets the result. One tile is returned as it is, to
 // the bit, since exp(0) = 1. tile(t) is asked for four at a time, so that their loads overlap.
 template <typename Tile>
-CK_DEVICE Stats merge_tiles(int tiles, int lane, const Tile& tile) {
+CK_DEVICE Stats merge_tiles(int tiles, int lane, bool weighs, const Tile& tile) {
   constexpr int kTogether = 4;
   const Stats none{-INFINITY, 0.0f, 0.0f, 0};
   uint32_t largest = ordered(-INFINITY);  // also where there is no tile at all
@@ -134,11 +134,11 @@ CK_DEVICE Stats merge_tiles(int tiles, int lane, const Tile& tile) {
       // A tile where nothing counts has sum 0; its -inf must not meet another -inf.
       const float factor = shifted_exp(stats[i].max, merged.max);
       merged.sum = __fmaf_rn(stats[i].sum, factor, merged.sum);
-      merged.weighted = __fmaf_rn(stats[i].weighted, factor, merged.weighted);
+      if (weighs) merged.weighted = __fmaf_rn(stats[i].weighted, factor, merged.weighted);
     }
   }
   merged.sum = ck::warp_sum(merged.sum);
-  merged.weighted = ck::warp_sum(merged.weighted);
+  if (weighs) merged.weighted = ck::warp_sum(merged.weighted);
   return merged;
 }
 
@@ -366,7 +366,7 @@ CK_DEVICE void finish_tiles(const Problem& p, const Question& question,
   } else {
     tile_stats(scratch, tiles, weighs);
     if (!CK_MUTANT(scoring_tiles_skip_barrier)) __syncthreads();
-    stats = merge_tiles(tiles, lane, [&](int t) { return scratch.stats[t]; });
+    stats = merge_tiles(tiles, lane, weighs, [&](int t) { return scratch.stats[t]; });
   }
   const Row row = make_row(p, stats);
   if (tiles == 1) {

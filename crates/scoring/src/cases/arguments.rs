@@ -112,7 +112,7 @@ fn sizes_and_enums() -> Vec<Case> {
         }),
         dense("path-3", BAD_ENUM + CS_ARG_path, |p| p.path = 3),
         dense("path-minus-1", BAD_ENUM + CS_ARG_path, |p| p.path = -1),
-        dense("path-34", BAD_ENUM + CS_ARG_path, |p| p.path = 34),
+        dense("path-35", BAD_ENUM + CS_ARG_path, |p| p.path = 35),
         dense("top-k-33", BAD_SIZE + CS_ARG_top_k, |p| p.top_k = 33),
         dense("top-k-minus-1", BAD_SIZE + CS_ARG_top_k, |p| p.top_k = -1),
         dense("questions-minus-1", BAD_SIZE + CS_ARG_questions, |p| {

@@ -47,26 +47,28 @@ static int launch_spread(const Problem& problem, const Plan& plan, void* stream)
 }
 
 // As many blocks as are resident at once, and no more than have a candidate for every warp.
-template <typename T, bool kCosine, int kAccess>
+template <typename T, bool kCosine, int kAccess, bool kStreamed>
 static int launch_sweep(const Problem& problem, const Plan& plan, void* stream) {
+  constexpr auto kKernel = score_sweep<T, kCosine, kAccess, kStreamed>;
   ck::LaunchConfig config;
-  config.block = plan.threads;
+  config.block = kSweepThreads;
   config.pdl = plan.pdl;
   config.cooperative = true;
   config.stream = stream;
-  const int by_work = (problem.max_k + kSweepStep - 1) / kSweepStep;
-  int rows = 0;
+  constexpr int kStep = sweep_step<kStreamed>();
+  const int by_work = (problem.max_k + kStep - 1) / kStep;
   for (int resident = kSweepResident; resident > 0; --resident) {
     const int by_machine = resident * plan.sm_count;
     config.grid = by_work < by_machine ? by_work : by_machine;
-    rows = sweep_rows(problem.max_k, static_cast<int>(config.grid));
-    config.shared_bytes = sweep_bytes(problem.dim, rows);
+    const int rows = sweep_rows<kStreamed>(problem.max_k, static_cast<int>(config.grid));
+    config.shared_bytes =
+        sweep_offset<T, kStreamed>(problem.dim) + rows * static_cast<int>(sizeof(float));
     int possible = 0;
-    const int error = ck::resident_blocks<score_sweep<T, kCosine, kAccess>>(config, &possible);
+    const int error = ck::resident_blocks<kKernel>(config, &possible);
     if (error != 0) return error;
     if (possible >= resident) break;
   }
-  return ck::launch<score_sweep<T, kCosine, kAccess>>(config, problem, plan.sweep, rows);
+  return ck::launch<kKernel>(config, problem, plan.sweep);
 }
 
 // Streamed or not makes the same bytes; instances exist where each can pay.
@@ -82,9 +84,14 @@ static int launch_similarity(const Problem& problem, const Plan& plan, void* str
                                  : launch_spread<T, kCosine, kScalar, false>(problem, plan, stream);
   }
   if (plan.path == CS_PATH_SWEEP) {
-    return plan.access == kPlain    ? launch_sweep<T, kCosine, kPlain>(problem, plan, stream)
-           : plan.access == kVector ? launch_sweep<T, kCosine, kVector>(problem, plan, stream)
-                                    : launch_sweep<T, kCosine, kScalar>(problem, plan, stream);
+    if (plan.streamed) {
+      return plan.access == kPlain ? launch_sweep<T, kCosine, kPlain, true>(problem, plan, stream)
+                                   : launch_sweep<T, kCosine, kVector, true>(problem, plan, stream);
+    }
+    return plan.access == kPlain ? launch_sweep<T, kCosine, kPlain, false>(problem, plan, stream)
+           : plan.access == kVector
+               ? launch_sweep<T, kCosine, kVector, false>(problem, plan, stream)
+               : launch_sweep<T, kCosine, kScalar, false>(problem, plan, stream);
   }
   if (plan.streamed) {
     return plan.access == kPlain

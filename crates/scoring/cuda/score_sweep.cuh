@@ -21,9 +21,9 @@
 namespace scoring {
 
 constexpr int kSweepMaxTiles = CS_MAX_SWEEP_K / kTile;
-static_assert(kSweepMaxTiles <= kThreads, "a thread for each tile's statistics");
-constexpr int kSweepStep = kThreads / ck::kWarp;  // candidates that a block takes at once
-constexpr int kSweepResident = 2;                 // blocks of a multiprocessor
+constexpr int kSweepResident = 2;  // blocks of a multiprocessor
+constexpr int kSweepThreads = kStreamThreads;
+static_assert(kSweepMaxTiles <= kSweepThreads, "a thread for each tile's statistics");
 
 // Where the blocks of a call meet. Lies behind the words of CS_PATH_SPREAD in every workspace that
 // has room for it, and holds nothing else, ever.
@@ -65,14 +65,22 @@ CK_DEVICE void await(const uint64_t* words, int first, int stride, int count, ui
   for (int i = 0; i < kCount; ++i) bits[i] = static_cast<uint32_t>(word[i]);
 }
 
-// The most candidates of a block, and its shared memory: the staged query, two sums and then a
-// logit for each candidate.
-CK_HOST_DEVICE int sweep_rows(int candidates, int blocks) {
-  return (candidates + blocks * kSweepStep - 1) / (blocks * kSweepStep) * kSweepStep;
+// Candidates that a block takes at once.
+template <bool kStreamed>
+CK_HOST_DEVICE constexpr int sweep_step() {
+  return kStreamed ? kStreamStep : kSweepThreads / ck::kWarp;
 }
-CK_HOST_DEVICE int sweep_bytes(int dim, int rows) {
-  return query_bytes(dim < kStagedMaxDim ? dim : kStagedMaxDim) +
-         3 * rows * static_cast<int>(sizeof(float));
+// The most that it takes in all.
+template <bool kStreamed>
+CK_HOST_DEVICE int sweep_rows(int candidates, int blocks) {
+  constexpr int kStep = sweep_step<kStreamed>();
+  return (candidates + blocks * kStep - 1) / (blocks * kStep) * kStep;
+}
+// Where its logits begin in shared memory: behind the rings, or the staged query.
+template <typename T, bool kStreamed>
+CK_HOST_DEVICE int sweep_offset(int dim) {
+  if (kStreamed) return stream_offset(stream_bytes<T>(dim, kStreamSlots));
+  return query_bytes(dim < kStagedMaxDim ? dim : kStagedMaxDim);
 }
 
 // Tile `tile` of the question, by one warp.
@@ -103,42 +111,42 @@ CK_DEVICE void publish_tile(const Problem& p, const Question& question, SweepSto
   if (weighs) publish(store.stats[tile] + 2, call, __float_as_uint(stats.weighted));
 }
 
-template <typename T, bool kCosine, int kAccess>
-CK_KERNEL_BLOCKS(kThreads, kSweepResident)
-score_sweep(const Problem problem, SweepStore* const sweep_store, const int rows_of_block) {
+// kStreamed: blocks have many rows, and stream them.
+template <typename T, bool kCosine, int kAccess, bool kStreamed>
+CK_KERNEL_BLOCKS(kSweepThreads, kSweepResident)
+score_sweep(const Problem problem, SweepStore* const sweep_store) {
   const Problem p = seen_by<kAccess>(problem);
-  CK_DYNAMIC_SHARED(float, shared);
+  CK_DYNAMIC_SHARED(unsigned char, shared);
   CK_SHARED(Stats, all_stats, kSweepMaxTiles);
-  float* const logits = shared;  // [rows_of_block]
-  float* const kept = logits + rows_of_block;
-  float* const query = kept + 2 * rows_of_block;
+  float* const logits = reinterpret_cast<float*>(shared + sweep_offset<T, kStreamed>(p.dim));
   SweepStore& store = *sweep_store;
   ck::dependency_wait();
   const int block = blockIdx.x;
   const Question question = open_question(p, 0, block == 0 && threadIdx.x == 0);
+  constexpr int kStep = sweep_step<kStreamed>();
   const int lane = threadIdx.x % ck::kWarp;
   const int warp = threadIdx.x / ck::kWarp;
   // Blocks with a candidate. Nobody waits for the others, and they wait for nobody.
-  const int blocks =
-      min(static_cast<int>(gridDim.x), (question.count + kSweepStep - 1) / kSweepStep);
+  const int blocks = min(static_cast<int>(gridDim.x), (question.count + kStep - 1) / kStep);
   if (block >= blocks && block != 0) return;
   const uint32_t call = ck::load_relaxed(&store.calls) + 1;
 
-  const int first = block * kSweepStep;
-  const int step = blocks * kSweepStep;
-  const auto put = [&](int place, int k, float logit) {
+  const int first = block * kStep;
+  const int step = blocks * kStep;
+  const auto put = [&](int k, float logit) {
     publish(store.logits + k, call, __float_as_uint(logit));
-    logits[place] = logit;
+    logits[k / step * kStep + k % step - first] = logit;
   };
-  if (kAccess != kScalar) {
-    score_rows_ahead<T, kCosine, kAccess>(p, question, first, question.count, step, query, kept,
-                                          put);
+  if (kStreamed) {
+    score_rows_streamed<T, kCosine, kAccess>(p, question, first, question.count, step, shared,
+                                             kStreamSlots, put);
+  } else if (kAccess != kScalar) {
+    score_rows_ahead<T, kCosine, kAccess>(p, question, first, question.count, step,
+                                          reinterpret_cast<float*>(shared), put);
   } else {
-    int place = warp;
     for (int k = first + warp; k < question.count; k += step) {
       const float logit = score_row<T, kCosine, kAccess>(p, question, k, lane);
-      if (lane == 0) put(place, k, logit);
-      place += kSweepStep;
+      if (lane == 0) put(k, logit);
     }
   }
 
@@ -147,7 +155,7 @@ score_sweep(const Problem problem, SweepStore* const sweep_store, const int rows
     // Spread evenly over the blocks; of a block that has several, a warp each.
     const int end = static_cast<int>(static_cast<int64_t>(block + 1) * tiles / blocks);
     for (int tile = static_cast<int>(static_cast<int64_t>(block) * tiles / blocks) + warp;
-         tile < end; tile += kSweepStep) {
+         tile < end; tile += kSweepThreads / ck::kWarp) {
       publish_tile(p, question, store, tile, call, lane);
     }
   }
@@ -163,8 +171,8 @@ score_sweep(const Problem problem, SweepStore* const sweep_store, const int rows
   if (!CK_MUTANT(scoring_sweep_stats_skip_barrier)) __syncthreads();
   const Stats stats = merge_tiles(tiles, lane, weighs, [&](int tile) { return all_stats[tile]; });
   const Row row = make_row(p, stats);
-  for (int place = threadIdx.x;; place += kThreads) {
-    const int k = first + place / kSweepStep * step + place % kSweepStep;
+  for (int place = threadIdx.x;; place += kSweepThreads) {
+    const int k = first + place / kStep * step + place % kStep;
     if (k >= question.count) break;
     const float logit = logits[place];
     write_candidate(p, question, row, k, logit, shifted_exp(logit, stats.max));

@@ -298,6 +298,7 @@ static bool spread_helps(int64_t questions, int64_t max_k) {
 
 // One question of many candidates: the whole GPU, all of whose blocks wait for each other.
 constexpr int64_t kSweepMinCandidates = 1537;
+constexpr int64_t kSweepStreamCandidates = 16384;
 
 static bool sweep_helps(int64_t questions, int64_t max_k) {
   return questions == 1 && max_k >= kSweepMinCandidates && max_k <= CS_MAX_SWEEP_K;
@@ -394,8 +395,8 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
     plan->threads = plan->streamed ? kStreamThreads : kThreads;
     plan->slots = kStreamSlots;
     if (sweeps) {
-      plan->streamed = false;
-      plan->threads = kThreads;
+      // Few rows a warp: less set-up before the first. Many: the copies need no registers.
+      if (p.max_k < kSweepStreamCandidates) plan->streamed = false;
       if (p.dim > kStagedMaxDim) plan->access = kScalar;
       plan->sweep = reinterpret_cast<SweepStore*>(static_cast<char*>(p.workspace) + kSpreadBytes);
       plan->sm_count = device.sm_count;

@@ -41,8 +41,8 @@ inline int current_device(Device* out) {
 
 template <typename... Parameters, typename... Arguments>
 int launch_as(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) {
-  ck_sim::LaunchShape shape{config.grid,    config.block, config.shared_bytes,
-                            config.cluster, config.pdl,   config.stream};
+  ck_sim::LaunchShape shape{config.grid, config.block,       config.shared_bytes, config.cluster,
+                            config.pdl,  config.cooperative, config.stream};
   return ck_sim::launch<Parameters...>(kernel, shape, static_cast<Parameters>(arguments)...);
 }
 
@@ -51,10 +51,9 @@ int launch(const LaunchConfig& config, Arguments... arguments) {
   return launch_as(kKernel, config, arguments...);
 }
 
-// The simulator can keep any number of blocks.
 template <auto kKernel>
-int resident_blocks(const LaunchConfig&, int* blocks) {
-  *blocks = 2;
+int resident_blocks(const LaunchConfig& config, int* blocks) {
+  *blocks = static_cast<int>(ck_sim::resident_blocks(config.block, config.shared_bytes));
   return 0;
 }
 

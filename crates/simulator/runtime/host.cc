@@ -71,8 +71,8 @@ int check_shape(const LaunchShape& s) {
     if (s.cluster > 16 || s.grid % s.cluster != 0) return cudaErrorInvalidConfiguration;
   }
   if (s.cooperative) {
-    const unsigned resident = resident_blocks(s.block, s.shared_bytes) *
-                              static_cast<unsigned>(global.device.sm_count);
+    const unsigned resident =
+        resident_blocks(s.block, s.shared_bytes) * static_cast<unsigned>(global.device.sm_count);
     if (s.grid > resident) return cudaErrorCooperativeLaunchTooLarge;
   }
   return cudaSuccess;

@@ -421,7 +421,7 @@ void report_fault() {
 
 // Threads that may be alive at once in a launch that gives no promise: enough for every kernel that
 // hands values on, few enough to be quick. A cooperative launch has all of its own.
-constexpr size_t kMostWaiting = 32 * 1024;
+constexpr size_t kMostWaiting = 96 * 1024;
 
 void loop(Launch& launch) {
   const uint32_t total = gangs_of(launch);

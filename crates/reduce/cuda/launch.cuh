@@ -1,0 +1,45 @@
+// From a plan to the instance of a kernel: shared by the translation units of the element types.
+#pragma once
+
+#include <ck/host.cuh>
+
+#include "moments.cuh"
+#include "plan.cuh"
+#include "sum_columns.cuh"
+
+namespace reduce {
+
+inline ck::LaunchConfig config_of(const Launch& launch) {
+  ck::LaunchConfig config;
+  config.grid = static_cast<unsigned>(launch.blocks);
+  config.block = launch.plan.threads;
+  config.shared_bytes = launch.shared_bytes;
+  config.pdl = launch.pdl;
+  config.stream = launch.stream;
+  return config;
+}
+
+template <typename T>
+inline int launch_sums(const Items& items, const Launch& launch) {
+  const ck::LaunchConfig config = config_of(launch);
+  switch (launch.accumulator) {
+    case RED_SUM_F64:
+      return ck::launch<sum_columns<T, double, false>>(config, items, launch.plan);
+    case RED_SUM_F32:
+      return ck::launch<sum_columns<T, float, false>>(config, items, launch.plan);
+    default:
+      return launch.plain
+                 ? ck::launch<sum_columns<T, ck::F32x2, true>>(config, items, launch.plan)
+                 : ck::launch<sum_columns<T, ck::F32x2, false>>(config, items, launch.plan);
+  }
+}
+
+template <typename T>
+inline int launch_moments(const Items& items, const MomentsOut& out, const Launch& launch) {
+  const ck::LaunchConfig config = config_of(launch);
+  return launch.accumulator == RED_SUM_F64
+             ? ck::launch<sum_moments<T, double>>(config, items, launch.plan, out)
+             : ck::launch<sum_moments<T, ck::F32x2>>(config, items, launch.plan, out);
+}
+
+}  // namespace reduce

@@ -1,0 +1,124 @@
+// What gradient clipping asks of a tensor, in one node and one pass: the sum of squares as a column
+// sum of one column, the largest magnitude, and how many elements are not finite.
+#pragma once
+
+#include <ck/pipeline.cuh>
+#include <ck/tree.cuh>
+
+#include "hand_over.cuh"
+#include "stage.cuh"
+
+namespace reduce {
+
+struct MomentsOut {
+  float* sum_squares;
+  float* norm;
+  float* max_abs;
+  int64_t* non_finite;
+};
+
+// The words of a split: its sum, its largest magnitude, its count.
+constexpr int kMomentColumns = 3;
+
+// sqrt(a), rounded once more.
+CK_DEVICE float root(double a) { return __double2float_rn(__dsqrt_rn(a)); }
+CK_DEVICE float root(ck::F32x2 a) {
+  const float sum = ck::rounded<float>(a);
+  if (!(sum > 0.0f) || !ck::detail::is_finite(sum)) return __fsqrt_rn(sum);
+  // A step of Newton's from the root of the leading part; its error is below 2^-45.
+  const float guess = __fsqrt_rn(sum);
+  const ck::TwoSum parts = ck::two_sum(a.high, a.low);
+  const float rest = __fadd_rn(__fmaf_rn(-guess, guess, parts.sum), parts.error);
+  return __fadd_rn(guess, __fdiv_rn(rest, __fadd_rn(guess, guess)));
+}
+
+// Over the block, to all threads. Non-negative floats are ordered as their bits.
+CK_DEVICE void largest_and_count(uint32_t& largest, unsigned long long& count) {
+  CK_SHARED(uint32_t, block_largest, 1);
+  CK_SHARED(unsigned long long, block_count, 1);
+  if (threadIdx.x == 0) {
+    *block_largest = 0;
+    *block_count = 0;
+  }
+  __syncthreads();
+  const uint32_t warp = ck::warp_max(largest);
+  if (threadIdx.x % ck::kWarp == 0) atomicMax(block_largest, warp);
+  if (count != 0) atomicAdd(block_count, count);
+  if (!CK_MUTANT(reduce_skips_moments_barrier)) __syncthreads();
+  largest = *block_largest;
+  count = *block_count;
+}
+
+template <typename A>
+CK_DEVICE void put_moments(const MomentsOut& out, A sum, uint32_t largest,
+                           unsigned long long count) {
+  if (out.sum_squares != nullptr) *out.sum_squares = ck::rounded<float>(sum);
+  if (out.norm != nullptr) *out.norm = root(sum);
+  if (out.max_abs != nullptr) *out.max_abs = __uint_as_float(largest);
+  if (out.non_finite != nullptr) *out.non_finite = static_cast<int64_t>(count);
+}
+
+template <typename T, typename A>
+CK_KERNEL_BLOCKS(kMaxThreads, 1)
+sum_moments(const Items items, const Plan plan, const MomentsOut out) {
+  CK_DYNAMIC_SHARED(A, stage);
+  ck::dependency_wait();
+  const Matrix<T> m = {static_cast<const T*>(items.x), nullptr, items.rows, 1, 1, 1.0f, 0.0f,
+                       plan.vectors};
+  const int chain = ck::column_chain(m.rows);
+  const int64_t chunks = ck::column_chunks(m.rows);
+  const int64_t share = static_cast<int64_t>(plan.staged) * plan.rounds;
+  const int used = static_cast<int>((chunks + share - 1) / share);
+  const int split = blockIdx.x;
+  uint32_t largest = 0;
+  unsigned long long count = 0;
+  if (split == plan.splits) {
+    for (int i = threadIdx.x; i < used; i += blockDim.x) {
+      Halves parts[kMostOfLane];
+      collect(words_at(plan, 0, 1, i), 1, parts);
+      if (parts[0].first > largest) largest = parts[0].first;
+      collect(words_at(plan, 0, 2, i), 1, parts);
+      count += static_cast<unsigned long long>(parts[0].second) << 32 | parts[0].first;
+    }
+    largest_and_count(largest, count);
+    gather<A>(plan, 0, 0, 1, used,
+              [&](int64_t, A sum) { put_moments(out, sum, largest, count); });
+    return;
+  }
+  if (plan.splits > 1 && split >= used) return;
+  const Stage shape = stage_of(0, plan.staged, 1);
+  A* const stack = stage + plan.staged * shape.chunk;
+  const int64_t begin = split * share;
+  int rounds = 0;
+  while (rounds < plan.rounds && begin + static_cast<int64_t>(rounds) * plan.staged < chunks) {
+    const int64_t chunk = begin + static_cast<int64_t>(rounds) * plan.staged;
+    if (rounds > 0) __syncthreads();
+    stage_flat<false, true>(items, plan, m, chunk, chain, stage);
+    __syncthreads();
+    merge_stage(stage, shape, plan.staged, 1,
+                [&](int, A sum) { push_round(stack, 1, rounds, sum); });
+    ++rounds;
+  }
+  // A second look at what the first left in the caches.
+  const int64_t first = begin * chain * ck::kColumnLanes;
+  const int64_t length = share * chain * ck::kColumnLanes;
+  const int64_t end = first + length < m.rows ? first + length : m.rows;
+  for (int64_t i = first + threadIdx.x; i < end; i += blockDim.x) {
+    const uint32_t magnitude = __float_as_uint(load_element(m.x + i)) & 0x7fffffffu;
+    count += magnitude >= 0x7f800000u;
+    if (magnitude <= 0x7f800000u && magnitude > largest) largest = magnitude;
+  }
+  largest_and_count(largest, count);
+  if (threadIdx.x != 0) return;
+  const A sum = pop_rounds(stack, 1, rounds);
+  if (plan.splits == 1) {
+    put_moments(out, sum, largest, count);
+    return;
+  }
+  hand_over(words_at(plan, 0, 0, split), halves(sum));
+  hand_over(words_at(plan, 0, 1, split), {largest, 0});
+  hand_over(words_at(plan, 0, 2, split),
+            {static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32)});
+}
+
+}  // namespace reduce

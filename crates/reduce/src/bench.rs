@@ -40,10 +40,22 @@ pub fn benches() -> Vec<Bench> {
     ]
     .into_iter()
     .map(|([rows, cols], modes): ([usize; 2], &[Mode])| {
-        bench(format!("{rows}x{cols}"), Shape { matrices: 1, rows, cols }, modes)
+        bench(
+            format!("{rows}x{cols}"),
+            Shape {
+                matrices: 1,
+                rows,
+                cols,
+            },
+            modes,
+        )
     })
     .collect();
-    let grouped = Shape { matrices: 130, rows: 524_288, cols: 3 };
+    let grouped = Shape {
+        matrices: 130,
+        rows: 524_288,
+        cols: 3,
+    };
     benches.push(bench("grouped-130x524288x3".into(), grouped, &[Cold]));
     benches
 }
@@ -52,22 +64,34 @@ fn bench(id: String, shape: Shape, modes: &[Mode]) -> Bench {
     let mut others = Vec::new();
     let single = shape.matrices == 1;
     if single {
-        let name = if shape.rows > 8192 { "iqn entry" } else { "kan entry" };
+        let name = if shape.rows > 8192 {
+            "iqn entry"
+        } else {
+            "kan entry"
+        };
         others.push(Variant::also(name, move |library| shape.entry(library)));
     }
     if single && shape.cols <= BASELINE_MAX_COLS {
         // f32 chains of up to a million terms near 1.
         let within = shape.rows as f64 * 1e-4;
-        others.push(Variant::baseline("thread per column", within, move |library| {
-            shape.thread_per_column(library)
-        }));
-        others.push(Variant::baseline("block per column", within, move |library| {
-            shape.block_per_column(library)
-        }));
+        others.push(Variant::baseline(
+            "thread per column",
+            within,
+            move |library| shape.thread_per_column(library),
+        ));
+        others.push(Variant::baseline(
+            "block per column",
+            within,
+            move |library| shape.block_per_column(library),
+        ));
     }
     Bench {
         id,
-        entry: if single { "red_columns" } else { "red_columns_grouped" },
+        entry: if single {
+            "red_columns"
+        } else {
+            "red_columns_grouped"
+        },
         class: Class::Exact,
         modes: modes.to_vec(),
         work: shape.work(),
@@ -91,7 +115,11 @@ impl Shape {
     }
 
     fn buffers(&self, seed: u64, oracle: Oracle) -> Vec<Buffer> {
-        let Shape { matrices, rows, cols } = *self;
+        let Shape {
+            matrices,
+            rows,
+            cols,
+        } = *self;
         let x = Random::named(seed, "x").uniforms(matrices * rows * cols, -1.0, 1.0);
         let zeros = vec![0.0; cols];
         let options = Options {
@@ -106,7 +134,11 @@ impl Shape {
             match oracle {
                 Oracle::Skip => out.extend(&zeros),
                 Oracle::Run => {
-                    let sums = columns(&Columns::packed(Elements::F32(matrix), [rows, cols], options));
+                    let sums = columns(&Columns::packed(
+                        Elements::F32(matrix),
+                        [rows, cols],
+                        options,
+                    ));
                     let Values::F32(sums) = sums else {
                         unreachable!("results have the type of `before`")
                     };
@@ -181,7 +213,11 @@ impl Shape {
             let params = ffi::red_sum_params {
                 x: x[0],
                 out: x[1],
-                matrices: if grouped { x[2].cast_const().cast() } else { ptr::null() },
+                matrices: if grouped {
+                    x[2].cast_const().cast()
+                } else {
+                    ptr::null()
+                },
                 workspace: x[2 + usize::from(grouped)],
                 workspace_bytes,
                 ..params
@@ -189,16 +225,25 @@ impl Shape {
             // SAFETY: bench-kit passes live buffers of the sizes above, and a zeroed workspace.
             unsafe { sum(&params, stream) }
         };
-        Ok(Prepared { workspace_bytes, call: Box::new(call) })
+        Ok(Prepared {
+            workspace_bytes,
+            call: Box::new(call),
+        })
     }
 
     fn entry(&self, library: &Library) -> parity::Result<Prepared> {
-        let name = if self.rows > 8192 { "red_iqn_bias_grad_f32" } else { "red_kan_grad_f32" };
+        let name = if self.rows > 8192 {
+            "red_iqn_bias_grad_f32"
+        } else {
+            "red_kan_grad_f32"
+        };
         // SAFETY: the types are the header's prototypes; both entries have one.
         let (sum, ask) = unsafe {
             (
                 library.function::<ffi::red_iqn_bias_grad_f32_fn>(name)?,
-                library.function::<ffi::red_columns_workspace_bytes_fn>("red_columns_workspace_bytes")?,
+                library.function::<ffi::red_columns_workspace_bytes_fn>(
+                    "red_columns_workspace_bytes",
+                )?,
             )
         };
         // SAFETY: it reads sizes alone.
@@ -209,26 +254,36 @@ impl Shape {
             // SAFETY: bench-kit passes live buffers of these sizes.
             unsafe { sum(input, out, rows, cols, x[2], workspace_bytes, stream) }
         };
-        Ok(Prepared { workspace_bytes, call: Box::new(call) })
+        Ok(Prepared {
+            workspace_bytes,
+            call: Box::new(call),
+        })
     }
 
     fn thread_per_column(&self, library: &Library) -> parity::Result<Prepared> {
         // SAFETY: the type is the header's prototype.
         let sum = unsafe {
-            library.function::<ffi::red_baseline_thread_per_column_fn>("red_baseline_thread_per_column")?
+            library.function::<ffi::red_baseline_thread_per_column_fn>(
+                "red_baseline_thread_per_column",
+            )?
         };
         let (rows, cols) = (self.rows as i64, self.cols as i64);
         let call = move |x: &[*mut c_void], stream| {
             // SAFETY: bench-kit passes live buffers of these sizes.
             unsafe { sum(x[0].cast_const().cast(), x[1].cast(), rows, cols, stream) }
         };
-        Ok(Prepared { workspace_bytes: 0, call: Box::new(call) })
+        Ok(Prepared {
+            workspace_bytes: 0,
+            call: Box::new(call),
+        })
     }
 
     fn block_per_column(&self, library: &Library) -> parity::Result<Prepared> {
         // SAFETY: the type is the header's prototype.
         let sum = unsafe {
-            library.function::<ffi::red_baseline_block_per_column_fn>("red_baseline_block_per_column")?
+            library.function::<ffi::red_baseline_block_per_column_fn>(
+                "red_baseline_block_per_column",
+            )?
         };
         let workspace_bytes = self.rows.div_ceil(256) * self.cols * size_of::<f32>();
         let (rows, cols) = (self.rows as i64, self.cols as i64);
@@ -237,7 +292,10 @@ impl Shape {
             // SAFETY: bench-kit passes live buffers of these sizes.
             unsafe { sum(input, out, rows, cols, x[2], workspace_bytes, stream) }
         };
-        Ok(Prepared { workspace_bytes, call: Box::new(call) })
+        Ok(Prepared {
+            workspace_bytes,
+            call: Box::new(call),
+        })
     }
 }
 
@@ -274,8 +332,14 @@ mod tests {
     #[test]
     fn replaced_designs_stand_beside_the_narrow_cases() {
         for bench in benches() {
-            let narrow = ["524288x1", "524288x3", "524288x12", "524288x64"].contains(&bench.id.as_str());
-            assert_eq!(bench.others.iter().any(|other| other.baseline), narrow, "{}", bench.id);
+            let narrow =
+                ["524288x1", "524288x3", "524288x12", "524288x64"].contains(&bench.id.as_str());
+            assert_eq!(
+                bench.others.iter().any(|other| other.baseline),
+                narrow,
+                "{}",
+                bench.id
+            );
         }
     }
 }

@@ -144,7 +144,12 @@ impl<'a> Columns<'a> {
     }
 }
 
-fn with_accumulator<R>(sum: Sum, f32x2: impl FnOnce() -> R, f64: impl FnOnce() -> R, f32: impl FnOnce() -> R) -> R {
+fn with_accumulator<R>(
+    sum: Sum,
+    f32x2: impl FnOnce() -> R,
+    f64: impl FnOnce() -> R,
+    f32: impl FnOnce() -> R,
+) -> R {
     match sum {
         Sum::F32x2 => f32x2(),
         Sum::F64 => f64(),
@@ -298,11 +303,14 @@ pub fn moments(x: Elements<'_>, sum: Sum) -> Moments {
     let (sum_squares, norm) = with_accumulator(
         sum,
         || {
-            let total: F32x2 = column_sum(x.len(), |sum: F32x2, i| sum.add_product(square(i), square(i)));
+            let total: F32x2 = column_sum(x.len(), |sum: F32x2, i| {
+                sum.add_product(square(i), square(i))
+            });
             (total.to_f32(), root(total))
         },
         || {
-            let total: f64 = column_sum(x.len(), |sum: f64, i| sum.add_product(square(i), square(i)));
+            let total: f64 =
+                column_sum(x.len(), |sum: f64, i| sum.add_product(square(i), square(i)));
             (total.to_f32(), total.sqrt() as f32)
         },
         || panic!("moments have no f32 accumulator"),
@@ -325,7 +333,10 @@ pub fn splines(knots: &[f32], x: f32) -> Vec<f32> {
     let mut b = vec![0.0_f32; last];
     let holding = (0..last).rev().find(|&j| knots[j] <= x && x < knots[j + 1]);
     let at = if x == knots[last] {
-        (0..last).rev().find(|&j| knots[j] < knots[j + 1]).or(holding)
+        (0..last)
+            .rev()
+            .find(|&j| knots[j] < knots[j + 1])
+            .or(holding)
     } else {
         holding
     };
@@ -346,11 +357,18 @@ pub fn splines(knots: &[f32], x: f32) -> Vec<f32> {
 }
 
 /// `red_kan_spline_grad_f32`: x `[rows, inputs]`, dy `[rows, outputs]` to `[inputs, splines, outputs]`.
-pub fn kan_spline_grad(x: &[f32], dy: &[f32], knots: &[f32], [rows, inputs, outputs]: [usize; 3]) -> Vec<f32> {
+pub fn kan_spline_grad(
+    x: &[f32],
+    dy: &[f32],
+    knots: &[f32],
+    [rows, inputs, outputs]: [usize; 3],
+) -> Vec<f32> {
     let count = knots.len() - 1 - DEGREE;
     let mut out = Vec::with_capacity(inputs * count * outputs);
     for i in 0..inputs {
-        let b: Vec<Vec<f32>> = (0..rows).map(|r| splines(knots, x[r * inputs + i])).collect();
+        let b: Vec<Vec<f32>> = (0..rows)
+            .map(|r| splines(knots, x[r * inputs + i]))
+            .collect();
         for g in 0..count {
             for o in 0..outputs {
                 let sum = column_sum(rows, |sum: F32x2, r| match b[r][g] {

@@ -16,7 +16,8 @@ fn case(entry: &'static str, [rows, cols]: [usize; 2]) -> Case {
         let column = |col: usize| x.iter().skip(col).step_by(cols).map(|&x| f64::from(x));
         let reference: Vec<f64> = (0..cols).map(|col| column(col).sum()).collect();
         // One rounding an addition, of at most the sum of magnitudes.
-        let bound = |col: usize| column(col).map(f64::abs).sum::<f64>() * rows as f64 * 2f64.powi(-24);
+        let bound =
+            |col: usize| column(col).map(f64::abs).sum::<f64>() * rows as f64 * 2f64.powi(-24);
         let bound: Vec<f64> = (0..cols).map(bound).collect();
         let mut buffers = vec![
             Buffer::input("x", &x),
@@ -26,15 +27,22 @@ fn case(entry: &'static str, [rows, cols]: [usize; 2]) -> Case {
             buffers.push(Buffer::workspace("workspace", workspace));
         }
         Instance::new(buffers, move |library, x, stream| {
-            let (input, out, r, c) = (x[0].cast_const().cast(), x[1].cast(), rows as i64, cols as i64);
+            let (input, out, r, c) = (
+                x[0].cast_const().cast(),
+                x[1].cast(),
+                rows as i64,
+                cols as i64,
+            );
             if entry == THREAD {
                 // SAFETY: the type is the header's prototype.
-                let sum = unsafe { library.function::<ffi::red_baseline_thread_per_column_fn>(entry) }?;
+                let sum =
+                    unsafe { library.function::<ffi::red_baseline_thread_per_column_fn>(entry) }?;
                 // SAFETY: the runner passes live buffers of these sizes.
                 Ok(unsafe { sum(input, out, r, c, stream) })
             } else {
                 // SAFETY: the type is the header's prototype.
-                let sum = unsafe { library.function::<ffi::red_baseline_block_per_column_fn>(entry) }?;
+                let sum =
+                    unsafe { library.function::<ffi::red_baseline_block_per_column_fn>(entry) }?;
                 let space: *mut c_void = x[2];
                 // SAFETY: as above.
                 Ok(unsafe { sum(input, out, r, c, space, workspace, stream) })
@@ -43,7 +51,11 @@ fn case(entry: &'static str, [rows, cols]: [usize; 2]) -> Case {
         .nodes(nodes)
     })
     .of_class(Class::Tolerance)
-    .tagged(if rows * cols <= 4000 { Tags::SANITIZE | Tags::SIMULATE } else { Tags::SANITIZE })
+    .tagged(if rows * cols <= 4000 {
+        Tags::SANITIZE | Tags::SIMULATE
+    } else {
+        Tags::SANITIZE
+    })
 }
 
 pub(super) fn cases() -> Vec<Case> {

@@ -21,7 +21,13 @@ fn segments(id: &str, offsets: [i64; 4], bad: Option<u32>) -> Spec {
 }
 
 fn group() -> Vec<Member> {
-    let member = |rows, cols| Member { rows, cols, gap: 0, alpha: 1.0, beta: 0.5 };
+    let member = |rows, cols| Member {
+        rows,
+        cols,
+        gap: 0,
+        alpha: 1.0,
+        beta: 0.5,
+    };
     vec![member(130, 3), member(40, 8), member(200, 2)]
 }
 
@@ -61,19 +67,34 @@ pub(super) fn cases() -> Vec<Case> {
     if let Some(spec) = without {
         spec.flags &= !STATUS;
     }
-    for (name, index) in [("minus-1", -1), ("one-past-the-table", 153), ("largest", i32::MAX), ("smallest", i32::MIN)] {
+    for (name, index) in [
+        ("minus-1", -1),
+        ("one-past-the-table", 153),
+        ("largest", i32::MAX),
+        ("smallest", i32::MIN),
+    ] {
         // The table has 300 / 2 + 3 rows.
-        let spec = Spec::new(format!("index-{name}"), [300, 3]).with(INDEX | MEAN | STATUS).sanitize();
+        let spec = Spec::new(format!("index-{name}"), [300, 3])
+            .with(INDEX | MEAN | STATUS)
+            .sanitize();
         specs.push(spec.edit(move |d| {
             d.index[207] = index;
             d.status_after = Some(status(ffi::RED_DEVICE_BAD_INDEX, 207));
         }));
     }
-    specs.push(Spec::new("index-all-outside", [60, 3]).with(INDEX | MEAN).edit(|d| d.index.fill(-5)));
+    specs.push(
+        Spec::new("index-all-outside", [60, 3])
+            .with(INDEX | MEAN)
+            .edit(|d| d.index.fill(-5)),
+    );
     // The word is set where it is 0, and only there.
-    specs.push(Spec::new("index-outside-with-the-status-set", [60, 3]).with(INDEX | STATUS).edit(|d| {
-        d.index[3] = -7;
-        d.status = status(ffi::RED_DEVICE_BAD_OFFSETS, 5);
-    }));
+    specs.push(
+        Spec::new("index-outside-with-the-status-set", [60, 3])
+            .with(INDEX | STATUS)
+            .edit(|d| {
+                d.index[3] = -7;
+                d.status = status(ffi::RED_DEVICE_BAD_OFFSETS, 5);
+            }),
+    );
     specs.into_iter().map(Spec::case).collect()
 }

@@ -12,50 +12,64 @@ fn case(id: &str, sizes: Sizes, with_workspace: bool, alter: Alter) -> Case {
     let [rows, inputs, outputs, intervals] = sizes;
     let results = inputs * (intervals + 3) * outputs;
     // As much as the most splits need.
-    let workspace = if with_workspace { results * 16 * 256 } else { 0 };
-    let tags = if rows * inputs * outputs <= 1600 { Tags::SIMULATE | Tags::SANITIZE } else { Tags::NONE };
-    Case::exact(format!("kan-spline-{id}"), "red_kan_spline_grad_f32", move |variation| {
-        // Some of x lies outside of [-1.6, 1.6], the whole grid of 5 intervals of 0.4 in [-1, 1].
-        let mut x = Random::named(variation.seed, "x").uniforms(rows * inputs, -2.0, 2.0);
-        let mut dy = Random::named(variation.seed, "dy").normals(rows * outputs, 1.0);
-        let step = 2.0 / intervals as f32;
-        let mut knots: Vec<f32> = (0..intervals + 7).map(|j| (j as f32 - 3.0) * step - 1.0).collect();
-        alter(&mut x, &mut dy, &mut knots);
-        let want = oracle::kan_spline_grad(&x, &dy, &knots, [rows, inputs, outputs]);
-        let mut buffers = vec![
-            Buffer::input("x", &x),
-            Buffer::input("dy", &dy),
-            Buffer::input("knots", &knots),
-            Buffer::output("out", &want),
-        ];
-        if workspace > 0 {
-            buffers.push(Buffer::workspace("workspace", workspace));
-        }
-        Instance::new(buffers, move |library, x, stream| {
-            // SAFETY: the type is the header's prototype.
-            let kan = unsafe {
-                library.function::<ffi::red_kan_spline_grad_f32_fn>("red_kan_spline_grad_f32")
-            }?;
-            let space = x.get(4).copied().unwrap_or(ptr::null_mut());
-            // SAFETY: the runner passes live buffers of these sizes.
-            Ok(unsafe {
-                kan(
-                    x[0].cast_const().cast(),
-                    x[1].cast_const().cast(),
-                    x[2].cast_const().cast(),
-                    x[3].cast(),
-                    rows as i64,
-                    inputs as i64,
-                    outputs as i64,
-                    intervals as i64,
-                    space,
-                    workspace,
-                    stream,
-                )
+    let workspace = if with_workspace {
+        results * 16 * 256
+    } else {
+        0
+    };
+    let tags = if rows * inputs * outputs <= 1600 {
+        Tags::SIMULATE | Tags::SANITIZE
+    } else {
+        Tags::NONE
+    };
+    Case::exact(
+        format!("kan-spline-{id}"),
+        "red_kan_spline_grad_f32",
+        move |variation| {
+            // Some of x lies outside of [-1.6, 1.6], the whole grid of 5 intervals of 0.4 in [-1, 1].
+            let mut x = Random::named(variation.seed, "x").uniforms(rows * inputs, -2.0, 2.0);
+            let mut dy = Random::named(variation.seed, "dy").normals(rows * outputs, 1.0);
+            let step = 2.0 / intervals as f32;
+            let mut knots: Vec<f32> = (0..intervals + 7)
+                .map(|j| (j as f32 - 3.0) * step - 1.0)
+                .collect();
+            alter(&mut x, &mut dy, &mut knots);
+            let want = oracle::kan_spline_grad(&x, &dy, &knots, [rows, inputs, outputs]);
+            let mut buffers = vec![
+                Buffer::input("x", &x),
+                Buffer::input("dy", &dy),
+                Buffer::input("knots", &knots),
+                Buffer::output("out", &want),
+            ];
+            if workspace > 0 {
+                buffers.push(Buffer::workspace("workspace", workspace));
+            }
+            Instance::new(buffers, move |library, x, stream| {
+                // SAFETY: the type is the header's prototype.
+                let kan = unsafe {
+                    library.function::<ffi::red_kan_spline_grad_f32_fn>("red_kan_spline_grad_f32")
+                }?;
+                let space = x.get(4).copied().unwrap_or(ptr::null_mut());
+                // SAFETY: the runner passes live buffers of these sizes.
+                Ok(unsafe {
+                    kan(
+                        x[0].cast_const().cast(),
+                        x[1].cast_const().cast(),
+                        x[2].cast_const().cast(),
+                        x[3].cast(),
+                        rows as i64,
+                        inputs as i64,
+                        outputs as i64,
+                        intervals as i64,
+                        space,
+                        workspace,
+                        stream,
+                    )
+                })
             })
-        })
-        .nodes(usize::from(results > 0))
-    })
+            .nodes(usize::from(results > 0))
+        },
+    )
     .tagged(tags)
 }
 
@@ -95,17 +109,24 @@ pub(super) fn cases() -> Vec<Case> {
             knots.fill(0.5);
             x[3] = 0.5;
         }),
-        case("outside-with-nan-gradients", [100, 1, 2, 5], true, |x, dy, _| {
-            for (row, value) in [(3, 5.0), (50, -1e30), (64, f32::NAN), (65, f32::INFINITY)] {
-                x[row] = value;
-                dy[2 * row] = f32::NAN;
-                dy[2 * row + 1] = f32::INFINITY;
-            }
-        }),
+        case(
+            "outside-with-nan-gradients",
+            [100, 1, 2, 5],
+            true,
+            |x, dy, _| {
+                for (row, value) in [(3, 5.0), (50, -1e30), (64, f32::NAN), (65, f32::INFINITY)] {
+                    x[row] = value;
+                    dy[2 * row] = f32::NAN;
+                    dy[2 * row + 1] = f32::INFINITY;
+                }
+            },
+        ),
         case("nan-gradient-inside", [100, 1, 2, 5], true, |x, dy, _| {
             x[7] = 0.1;
             dy[14] = f32::NAN;
         }),
-        case("descending-knots", [40, 1, 2, 3], true, |_, _, knots| knots.reverse()),
+        case("descending-knots", [40, 1, 2, 3], true, |_, _, knots| {
+            knots.reverse()
+        }),
     ]
 }

@@ -39,7 +39,11 @@ pub(super) fn params(dtype: Dtype, sum: Sum, count: usize) -> ffi::red_moments_p
 
 fn case(id: String, dtype: Dtype, sum: Sum, count: usize, draw: Draw) -> Case {
     const WORKSPACE: usize = 4 * 16 * ffi::RED_MAX_SPLITS as usize;
-    let tags = if count <= 4500 { Tags::SIMULATE | Tags::SANITIZE } else { Tags::NONE };
+    let tags = if count <= 4500 {
+        Tags::SIMULATE | Tags::SANITIZE
+    } else {
+        Tags::NONE
+    };
     Case::exact(id, "red_moments", move |variation| {
         let x = values(dtype, &draw(&mut Random::named(variation.seed, "x"), count));
         let moments = oracle::moments(x.elements(), sum);
@@ -77,31 +81,39 @@ fn case(id: String, dtype: Dtype, sum: Sum, count: usize, draw: Draw) -> Case {
 /// One output alone, and no workspace.
 fn alone(output: usize) -> Case {
     const COUNT: usize = 300;
-    Case::exact(format!("moments-alone-{output}"), "red_moments", move |variation| {
-        let x = Random::named(variation.seed, "x").normals(COUNT, 3.0);
-        let m = oracle::moments(oracle::Elements::F32(&x), Sum::F32x2);
-        let out = match output {
-            0 => Buffer::output("sum_squares", &[m.sum_squares]),
-            1 => Buffer::output("norm", &[m.norm]),
-            2 => Buffer::output("max_abs", &[m.max_abs]),
-            _ => Buffer::output("non_finite", &[m.non_finite]),
-        };
-        Instance::new(vec![Buffer::input("x", &x), out], move |library, x, stream| {
-            let mut params = params(Dtype::F32, Sum::F32x2, COUNT);
-            params.x = x[0];
-            let out: *mut c_void = x[1];
-            match output {
-                0 => params.sum_squares = out.cast(),
-                1 => params.norm = out.cast(),
-                2 => params.max_abs = out.cast(),
-                _ => params.non_finite = out.cast(),
-            }
-            // SAFETY: the type is the header's prototype.
-            let moments = unsafe { library.function::<ffi::red_moments_fn>("red_moments") }?;
-            // SAFETY: the runner passes live buffers of these sizes.
-            Ok(unsafe { moments(&params, stream) })
-        })
-    })
+    Case::exact(
+        format!("moments-alone-{output}"),
+        "red_moments",
+        move |variation| {
+            let x = Random::named(variation.seed, "x").normals(COUNT, 3.0);
+            let m = oracle::moments(oracle::Elements::F32(&x), Sum::F32x2);
+            let out = match output {
+                0 => Buffer::output("sum_squares", &[m.sum_squares]),
+                1 => Buffer::output("norm", &[m.norm]),
+                2 => Buffer::output("max_abs", &[m.max_abs]),
+                _ => Buffer::output("non_finite", &[m.non_finite]),
+            };
+            Instance::new(
+                vec![Buffer::input("x", &x), out],
+                move |library, x, stream| {
+                    let mut params = params(Dtype::F32, Sum::F32x2, COUNT);
+                    params.x = x[0];
+                    let out: *mut c_void = x[1];
+                    match output {
+                        0 => params.sum_squares = out.cast(),
+                        1 => params.norm = out.cast(),
+                        2 => params.max_abs = out.cast(),
+                        _ => params.non_finite = out.cast(),
+                    }
+                    // SAFETY: the type is the header's prototype.
+                    let moments =
+                        unsafe { library.function::<ffi::red_moments_fn>("red_moments") }?;
+                    // SAFETY: the runner passes live buffers of these sizes.
+                    Ok(unsafe { moments(&params, stream) })
+                },
+            )
+        },
+    )
     .tagged(Tags::SIMULATE)
 }
 
@@ -109,7 +121,10 @@ pub(super) fn cases() -> Vec<Case> {
     let normal: Draw = |random, count| random.normals(count, 1.0);
     let hostile: Draw = |random, count| {
         let mut x = random.normals(count, 1.0);
-        for (i, value) in [f32::INFINITY, f32::NAN, f32::NEG_INFINITY, -0.0].into_iter().enumerate() {
+        for (i, value) in [f32::INFINITY, f32::NAN, f32::NEG_INFINITY, -0.0]
+            .into_iter()
+            .enumerate()
+        {
             x[i * 7 % count] = value;
         }
         x
@@ -123,14 +138,41 @@ pub(super) fn cases() -> Vec<Case> {
     let tiny: Draw = |random, count| random.normals(count, 1e-25);
     let mut cases = Vec::new();
     for count in [0, 1, 2, 31, 33, 128, 129, 515, 4096, 4097, 9001, 300_007] {
-        for (name, dtype) in [("f32", Dtype::F32), ("bf16", Dtype::Bf16), ("f16", Dtype::F16)] {
-            cases.push(case(format!("moments-{count}-{name}"), dtype, Sum::F32x2, count, normal));
+        for (name, dtype) in [
+            ("f32", Dtype::F32),
+            ("bf16", Dtype::Bf16),
+            ("f16", Dtype::F16),
+        ] {
+            cases.push(case(
+                format!("moments-{count}-{name}"),
+                dtype,
+                Sum::F32x2,
+                count,
+                normal,
+            ));
         }
-        cases.push(case(format!("moments-{count}-f64"), Dtype::F32, Sum::F64, count, normal));
+        cases.push(case(
+            format!("moments-{count}-f64"),
+            Dtype::F32,
+            Sum::F64,
+            count,
+            normal,
+        ));
     }
-    for (name, draw) in [("hostile", hostile), ("infinite", infinite), ("huge", huge), ("tiny", tiny)] {
+    for (name, draw) in [
+        ("hostile", hostile),
+        ("infinite", infinite),
+        ("huge", huge),
+        ("tiny", tiny),
+    ] {
         for (of, sum) in [("f32x2", Sum::F32x2), ("f64", Sum::F64)] {
-            cases.push(case(format!("moments-{name}-{of}"), Dtype::F32, sum, 700, draw));
+            cases.push(case(
+                format!("moments-{name}-{of}"),
+                Dtype::F32,
+                sum,
+                700,
+                draw,
+            ));
         }
     }
     cases.extend((0..4).map(alone));

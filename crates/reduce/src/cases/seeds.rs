@@ -9,8 +9,17 @@ use std::ptr;
 
 type Entry = ffi::red_iqn_bias_grad_f32_fn;
 
-pub(super) fn entry_case(id: &str, entry: &'static str, [rows, cols]: [usize; 2], with_workspace: bool) -> Case {
-    let workspace = if with_workspace { (cols + 1) * 256 * 16 } else { 0 };
+pub(super) fn entry_case(
+    id: &str,
+    entry: &'static str,
+    [rows, cols]: [usize; 2],
+    with_workspace: bool,
+) -> Case {
+    let workspace = if with_workspace {
+        (cols + 1) * 256 * 16
+    } else {
+        0
+    };
     let tags = match rows * cols {
         0..=4500 => Tags::SIMULATE | Tags::SANITIZE,
         ..4_194_304 => Tags::NONE,
@@ -77,7 +86,13 @@ pub(super) fn cases() -> Vec<Case> {
         // The oracle's time is what these cost: one cut each, those of smaller ones are others' matter.
         cases.push(spec.on(&[Path::AUTOMATIC]).case());
     }
-    let member = Member { rows: 524_288, cols: 3, gap: 0, alpha: 1.0, beta: 0.0 };
+    let member = Member {
+        rows: 524_288,
+        cols: 3,
+        gap: 0,
+        alpha: 1.0,
+        beta: 0.0,
+    };
     let grouped = Spec::new("grouped-130x524288x3", [1, 1]).kind(Kind::Grouped(vec![member; 130]));
     cases.push(grouped.on(&[Path::AUTOMATIC]).case());
     cases

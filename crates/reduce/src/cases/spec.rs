@@ -186,7 +186,11 @@ impl Spec {
 
     /// Stored rows of x. A table is another number than the terms.
     fn stored(&self) -> usize {
-        if self.has(INDEX) { self.rows / 2 + 3 } else { self.rows }
+        if self.has(INDEX) {
+            self.rows / 2 + 3
+        } else {
+            self.rows
+        }
     }
 
     fn results(&self) -> usize {
@@ -207,7 +211,11 @@ impl Spec {
     }
 
     fn out_size(&self) -> usize {
-        if self.has(OUT_AS_X) && self.dtype != Dtype::F32 { 2 } else { 4 }
+        if self.has(OUT_AS_X) && self.dtype != Dtype::F32 {
+            2
+        } else {
+            4
+        }
     }
 
     /// Normals, with NaN in the gaps between rows.
@@ -254,7 +262,13 @@ impl Spec {
         let mut source = random("mask");
         // Any nonzero byte keeps.
         let mask = (0..self.rows)
-            .map(|_| if source.chance(0.3) { 0 } else { source.between(1, 255) as u8 })
+            .map(|_| {
+                if source.chance(0.3) {
+                    0
+                } else {
+                    source.between(1, 255) as u8
+                }
+            })
             .collect();
         let mut offsets = vec![0];
         if let Kind::Segments(counts) = &self.kind {
@@ -349,16 +363,25 @@ impl Spec {
             Dtype::Bf16 => ffi::RED_BF16,
             Dtype::F16 => ffi::RED_F16,
         };
-        let out_dtype = if self.has(OUT_AS_X) { ffi::RED_OUT_AS_X } else { ffi::RED_OUT_F32 };
+        let out_dtype = if self.has(OUT_AS_X) {
+            ffi::RED_OUT_AS_X
+        } else {
+            ffi::RED_OUT_F32
+        };
         let (count, cols) = match &self.kind {
             Kind::Segments(counts) => (counts.len(), self.cols),
-            Kind::Grouped(members) => {
-                (members.len(), members.iter().map(|m| m.cols).max().unwrap_or(0))
-            }
+            Kind::Grouped(members) => (
+                members.len(),
+                members.iter().map(|m| m.cols).max().unwrap_or(0),
+            ),
             _ => (0, self.cols),
         };
         // Packed rows are passed as 0 and as themselves, one half of the cases each.
-        let ld = if self.gap == 0 && self.rows % 2 == 1 { 0 } else { self.ld() };
+        let ld = if self.gap == 0 && self.rows % 2 == 1 {
+            0
+        } else {
+            self.ld()
+        };
         ffi::red_sum_params {
             struct_size: size_of::<ffi::red_sum_params>() as u32,
             dtype: dtype as i32,
@@ -417,7 +440,11 @@ impl Spec {
             Kind::Grouped(members) => members.iter().map(|m| m.cols).max().unwrap_or(0),
             _ => self.cols,
         };
-        let splits = if path >> 8 == 0 { ffi::RED_MAX_SPLITS as usize } else { (path >> 8) as usize };
+        let splits = if path >> 8 == 0 {
+            ffi::RED_MAX_SPLITS as usize
+        } else {
+            (path >> 8) as usize
+        };
         self.items() * (cols + 1) * splits * 16
     }
 
@@ -425,7 +452,11 @@ impl Spec {
     pub(super) fn bound_buffers(&self, variation: &Variation) -> Vec<Bound> {
         let data = self.draw(variation.seed);
         let x = values(self.dtype, &data.x);
-        let out_dtype = if self.has(OUT_AS_X) { self.dtype } else { Dtype::F32 };
+        let out_dtype = if self.has(OUT_AS_X) {
+            self.dtype
+        } else {
+            Dtype::F32
+        };
         let before = values(out_dtype, &data.before);
         let expected = self.expected(&x, &data, &before);
         let mut bound = vec![Bound(input("x", &x), |p, x| p.x = x)];
@@ -434,17 +465,33 @@ impl Spec {
                 bound.push(Bound(buffer, set));
             }
         };
-        add(self.has(WEIGHTS), Buffer::input("weights", &data.weights), |p, x| {
-            p.weights = x.cast();
+        add(
+            self.has(WEIGHTS),
+            Buffer::input("weights", &data.weights),
+            |p, x| {
+                p.weights = x.cast();
+            },
+        );
+        add(self.has(MASK), Buffer::input("mask", &data.mask), |p, x| {
+            p.mask = x.cast()
         });
-        add(self.has(MASK), Buffer::input("mask", &data.mask), |p, x| p.mask = x.cast());
-        add(self.has(INDEX), Buffer::input("index", &data.index), |p, x| p.index = x.cast());
+        add(
+            self.has(INDEX),
+            Buffer::input("index", &data.index),
+            |p, x| p.index = x.cast(),
+        );
         let segments = matches!(self.kind, Kind::Segments(_));
-        add(segments, Buffer::input("offsets", &data.offsets), |p, x| p.offsets = x.cast());
-        let grouped = matches!(self.kind, Kind::Grouped(_));
-        add(grouped, Buffer::input("matrices", &data.matrices), |p, x| {
-            p.matrices = x.cast();
+        add(segments, Buffer::input("offsets", &data.offsets), |p, x| {
+            p.offsets = x.cast()
         });
+        let grouped = matches!(self.kind, Kind::Grouped(_));
+        add(
+            grouped,
+            Buffer::input("matrices", &data.matrices),
+            |p, x| {
+                p.matrices = x.cast();
+            },
+        );
         let reads = grouped || self.beta != 0.0;
         let out = match (&before, &expected, reads) {
             (Values::F32(a), Values::F32(b), true) => Buffer::in_out("out", a, b),
@@ -457,11 +504,17 @@ impl Spec {
         add(true, out, |p, x| p.out = x);
         let status = [data.status];
         let after = [data.status_after.unwrap_or(data.status)];
-        add(self.has(STATUS), Buffer::in_out("status", &status, &after), |p, x| {
-            p.status = x.cast();
-        });
+        add(
+            self.has(STATUS),
+            Buffer::in_out("status", &status, &after),
+            |p, x| {
+                p.status = x.cast();
+            },
+        );
         let bytes = self.workspace_bytes(variation.path);
-        add(bytes > 0, Buffer::workspace("workspace", bytes), |p, x| p.workspace = x);
+        add(bytes > 0, Buffer::workspace("workspace", bytes), |p, x| {
+            p.workspace = x
+        });
         bound
     }
 
@@ -507,7 +560,11 @@ impl Spec {
         let nodes = usize::from(self.items() > 0 && self.params(0).cols > 0);
         let (id, tags, paths) = (self.id.clone(), self.tags(), self.paths());
         // red_rows with no columns still writes.
-        let nodes = if self.kind == Kind::Rows { usize::from(self.rows > 0) } else { nodes };
+        let nodes = if self.kind == Kind::Rows {
+            usize::from(self.rows > 0)
+        } else {
+            nodes
+        };
         Case::exact(id, self.entry(), move |variation| {
             let (buffers, sets) = split(self.bound_buffers(variation));
             let (spec, path) = (self.clone(), variation.path);
@@ -558,7 +615,10 @@ pub(super) type Set = fn(&mut ffi::red_sum_params, *mut c_void);
 pub(super) struct Bound(pub(super) Buffer, pub(super) Set);
 
 pub(super) fn split(bound: Vec<Bound>) -> (Vec<Buffer>, Vec<Set>) {
-    bound.into_iter().map(|Bound(buffer, set)| (buffer, set)).unzip()
+    bound
+        .into_iter()
+        .map(|Bound(buffer, set)| (buffer, set))
+        .unzip()
 }
 
 /// Values rounded to an element type.

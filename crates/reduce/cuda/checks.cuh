@@ -8,7 +8,7 @@
 namespace reduce {
 
 // A buffer, as an argument names it.
-struct Span {
+struct Argument {
   const void* pointer;
   int64_t bytes;
   int64_t align;
@@ -21,7 +21,7 @@ constexpr int64_t kWorkspaceAlign = 16;
 
 inline int refuse(int kind, int argument) { return CK_STATUS(kind, argument); }
 
-inline bool overlap(const Span& a, const Span& b) {
+inline bool overlap(const Argument& a, const Argument& b) {
   if (a.pointer == nullptr || b.pointer == nullptr) return false;
   const uintptr_t a0 = reinterpret_cast<uintptr_t>(a.pointer);
   const uintptr_t b0 = reinterpret_cast<uintptr_t>(b.pointer);
@@ -30,16 +30,16 @@ inline bool overlap(const Span& a, const Span& b) {
 
 // Every pointer aligned; no output on an input, nor on an earlier output.
 template <size_t kInputs, size_t kOutputs>
-inline int check_spans(const Span (&inputs)[kInputs], const Span (&outputs)[kOutputs]) {
-  const auto misaligned = [](const Span& s) {
+inline int check_arguments(const Argument (&inputs)[kInputs], const Argument (&outputs)[kOutputs]) {
+  const auto misaligned = [](const Argument& s) {
     return reinterpret_cast<uintptr_t>(s.pointer) % s.align != 0;
   };
-  for (const Span& input : inputs) {
+  for (const Argument& input : inputs) {
     if (misaligned(input)) return refuse(CK_MISALIGNED, input.argument);
   }
   for (size_t i = 0; i < kOutputs; ++i) {
     if (misaligned(outputs[i])) return refuse(CK_MISALIGNED, outputs[i].argument);
-    for (const Span& input : inputs) {
+    for (const Argument& input : inputs) {
       if (overlap(outputs[i], input)) return refuse(CK_OVERLAP, outputs[i].argument);
     }
     for (size_t j = 0; j < i; ++j) {

@@ -80,8 +80,8 @@ CK_DEVICE void collect(uint64_t* words, int count, Halves (&out)[kMostOfLane]) {
 template <typename A, typename Put>
 CK_DEVICE void gather(const Plan& plan, int64_t item, int64_t first, int64_t end, int used,
                       const Put& put) {
-  const int together = plan.splits < ck::kWarp ? plan.splits : ck::kWarp;
-  const int each = plan.splits / together;
+  const int each = plan.splits < kMostOfLane ? plan.splits : kMostOfLane;
+  const int together = plan.splits / each;  // threads of a column, at most a warp
   const int rank = threadIdx.x % together;
   const int mine = used - rank * each;
   const int count = mine < 0 ? 0 : mine < each ? mine : each;

@@ -40,7 +40,7 @@ static Plan spline_plan(int64_t rows, int64_t inputs, int64_t outputs, int64_t i
   while (1 << (plan.stack - 1) < plan.rounds) ++plan.stack;
   plan.threads = kSplineThreads;
   plan.readers = plan.splits > 1
-                     ? static_cast<int>(ceil_div(inputs * of_input * plan.splits, kReaderSums))
+                     ? static_cast<int>(ceil_div(inputs * of_input * plan.splits, kSplineThreads * 8))
                      : 0;
   return plan;
 }
@@ -63,16 +63,16 @@ extern "C" int red_kan_spline_grad_f32(const float* x, const float* dy, const fl
   if (dy == nullptr && rows > 0) return refuse(CK_NULL_POINTER, RED_ARG_dy);
   if (knots == nullptr) return refuse(CK_NULL_POINTER, RED_ARG_knots);
   if (out == nullptr) return refuse(CK_NULL_POINTER, RED_ARG_out);
-  const Span inputs_of[] = {
+  const Argument inputs_of[] = {
       {x, rows * inputs * 4, 4, RED_ARG_x},
       {dy, rows * outputs * 4, 4, RED_ARG_dy},
       {knots, (intervals + 2 * kDegree + 1) * 4, 4, RED_ARG_knots},
   };
-  const Span outputs_of[] = {
+  const Argument outputs_of[] = {
       {out, columns * 4, 4, RED_ARG_out},
       {workspace, static_cast<int64_t>(workspace_bytes), kWorkspaceAlign, RED_ARG_workspace},
   };
-  if (const int error = check_spans(inputs_of, outputs_of)) return error;
+  if (const int error = check_arguments(inputs_of, outputs_of)) return error;
   Plan plan = spline_plan(rows, inputs, outputs, intervals, workspace != nullptr);
   if (workspace_bytes < spline_words(plan, columns) * sizeof(uint64_t)) {
     return refuse(CK_BAD_WORKSPACE, RED_ARG_workspace_bytes);

@@ -59,9 +59,9 @@ CK_DEVICE void put_moments(const MomentsOut& out, A sum, uint32_t largest,
 }
 
 template <typename T, typename A>
-CK_KERNEL_BLOCKS(kMaxThreads, 1)
+CK_KERNEL_BLOCKS(kMaxThreads, 2)
 sum_moments(const Items items, const Plan plan, const MomentsOut out) {
-  CK_DYNAMIC_SHARED(A, stage);
+  CK_DYNAMIC_SHARED(unsigned char, shared);
   ck::dependency_wait();
   const Matrix<T> m = {static_cast<const T*>(items.x), nullptr, items.rows, 1, 1, 1.0f, 0.0f,
                        plan.vectors};
@@ -72,6 +72,7 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   const int split = blockIdx.x;
   uint32_t largest = 0;
   unsigned long long count = 0;
+  A total{};
   if (split == plan.splits) {
     for (int i = threadIdx.x; i < used; i += blockDim.x) {
       Halves parts[kMostOfLane];
@@ -86,36 +87,29 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
     return;
   }
   if (plan.splits > 1 && split >= used) return;
-  const Stage shape = stage_of(0, plan.staged, 1);
-  A* const stack = stage + plan.staged * shape.chunk;
-  const int64_t begin = split * share;
-  int rounds = 0;
-  while (rounds < plan.rounds && begin + static_cast<int64_t>(rounds) * plan.staged < chunks) {
-    const int64_t chunk = begin + static_cast<int64_t>(rounds) * plan.staged;
-    if (rounds > 0) __syncthreads();
-    stage_flat<false, true>(items, plan, m, chunk, chain, stage);
-    __syncthreads();
-    merge_stage(stage, shape, plan.staged, 1,
-                [&](int, A sum) { push_round(stack, 1, rounds, sum); });
-    ++rounds;
-  }
-  // A second look at what the first left in the caches.
-  const int64_t first = begin * chain * ck::kColumnLanes;
-  const int64_t length = share * chain * ck::kColumnLanes;
-  const int64_t end = first + length < m.rows ? first + length : m.rows;
-  for (int64_t i = first + threadIdx.x; i < end; i += blockDim.x) {
-    const uint32_t magnitude = __float_as_uint(load_element(m.x + i)) & 0x7fffffffu;
+  const Span span{split * share, m.vectors ? m.rows / (ck::kColumnLanes * chain) : 0, chain};
+  const auto start = [&](int i) { return flat_start(plan, m, span, i); };
+  const int group = plan.group < chain / 2 ? plan.group : chain / 2;
+  Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
+  A* const stage = reinterpret_cast<A*>(ring + 2 * plan.group * blockDim.x);
+  auto feed = open_feed(ring, start, ck::kColumnLanes, chain, group);
+  const auto look = [&](A& sum, float x) {
+    ck::add_product(sum, x, x);
+    const uint32_t magnitude = __float_as_uint(x) & 0x7fffffffu;
     count += magnitude >= 0x7f800000u;
     if (magnitude <= 0x7f800000u && magnitude > largest) largest = magnitude;
-  }
+  };
+  sum_rounds(
+      plan, stage_of(0, plan.staged, 1), chunks - span.first, 1, stage,
+      [&](int round) { stage_flat(items, plan, m, span, round, m.vectors, feed, stage, look); },
+      [&](int, A sum) { total = sum; });
   largest_and_count(largest, count);
-  if (threadIdx.x != 0) return;
-  const A sum = pop_rounds(stack, 1, rounds);
+  if (threadIdx.x != 0) return;  // thread 0 has the one column's sum
   if (plan.splits == 1) {
-    put_moments(out, sum, largest, count);
+    put_moments(out, total, largest, count);
     return;
   }
-  hand_over(words_at(plan, 0, 0, split), halves(sum));
+  hand_over(words_at(plan, 0, 0, split), halves(total));
   hand_over(words_at(plan, 0, 1, split), {largest, 0});
   hand_over(words_at(plan, 0, 2, split),
             {static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32)});

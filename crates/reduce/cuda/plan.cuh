@@ -49,10 +49,8 @@ inline int64_t most_chunks(int64_t rows) {
 // layout, whose blocks load everything at the start, one each.
 constexpr int64_t kTileBlocks = 528;
 constexpr int64_t kFlatBlocks = 128;
-// Partial sums that a reader block merges.
-constexpr int64_t kReaderSums = 2048;
-// Accumulators in shared memory: 40 KiB.
-constexpr int64_t kStagedSums = 5120;
+// Accumulators of staged chunks: 24 KiB.
+constexpr int64_t kStagedSums = 3072;
 
 // Columns of a tile; 0: flat. Wide tiles read long runs of a row, narrow ones make enough blocks.
 inline int tile_for(const Extent& e, int path) {
@@ -106,19 +104,24 @@ inline Plan cut(const Extent& e, int path, int splits) {
     const int64_t passes = places > kMaxThreads ? ceil_div(places, kMaxThreads) : 1;
     plan.threads = static_cast<int>(ceil_div(ceil_div(places, passes), ck::kWarp)) * ck::kWarp;
   }
+  // Flat blocks have a place a thread or a few, and load all of it at once.
+  const int half = ck::column_chain(e.rows) / 2;
+  plan.group = plan.tile == 0 || half < 4 ? half : 4;
   plan.readers = 0;
   if (plan.splits > 1) {
-    plan.readers = static_cast<int>(ceil_div(e.cols * plan.splits, kReaderSums));
-    if (plan.readers < 1) plan.readers = 1;
+    // A thread merges eight sums at once, and a reader has no second pass.
+    plan.readers = static_cast<int>(ceil_div(e.cols * plan.splits, plan.threads * 8));
   }
   return plan;
 }
 
-inline unsigned shared_bytes_of(const Plan& plan, int64_t cols, size_t accumulator) {
+inline unsigned shared_bytes_of(const Plan& plan, int64_t cols, size_t element,
+                                size_t accumulator) {
   const int width = plan.tile == 0 ? static_cast<int>(cols) : plan.tile;
   const int64_t sums = static_cast<int64_t>(plan.staged) * stage_of(plan.tile, plan.staged, width).chunk +
                        static_cast<int64_t>(plan.stack) * width;
-  return static_cast<unsigned>(sums * accumulator);
+  const size_t ring = 2 * plan.group * kGroup * element * plan.threads;
+  return static_cast<unsigned>(ring + sums * accumulator);
 }
 
 // With room for the count of kept rows, whether or not one is asked for.

@@ -44,6 +44,7 @@ struct Plan {
   int tiles;
   int readers;
   int threads;
+  int group;    // loads of a thread that are waited for together; twice as many are under way
   int parts;    // blocks of an item
   int stack;    // accumulators a column that merge rounds
   bool vectors; // one matrix: elements may be loaded by four
@@ -54,7 +55,7 @@ struct Plan {
   uint64_t* words;
 };
 
-constexpr int kMaxThreads = 512;
+constexpr int kMaxThreads = 256;
 constexpr int kTileThreads = 256;
 constexpr int kGroup = 4;  // elements of a load, columns of a thread
 constexpr int kMaxFlatColumns = 128;

@@ -99,7 +99,7 @@ static int check_pointers(int kind, const red_sum_params& p) {
     if (!isfinite(p.beta)) return refuse(CK_BAD_VALUE, RED_ARG_beta);
   }
   if (kind == kSegments && p.offsets == nullptr) return refuse(CK_NULL_POINTER, RED_ARG_offsets);
-  const Span inputs[] = {
+  const Argument inputs[] = {
       {table ? nullptr : p.x, stored * element, element, RED_ARG_x},
       {one ? p.weights : nullptr, p.rows * 4, 4, RED_ARG_weights},
       {one ? p.mask : nullptr, p.rows, 1, RED_ARG_mask},
@@ -108,12 +108,12 @@ static int check_pointers(int kind, const red_sum_params& p) {
       {table ? p.matrices : nullptr, p.count * static_cast<int64_t>(sizeof(red_matrix)), 8,
        RED_ARG_matrices},
   };
-  const Span outputs[] = {
+  const Argument outputs[] = {
       {table ? nullptr : p.out, results * out_element, out_element, RED_ARG_out},
       {p.status, 4, 4, RED_ARG_status},
       {p.workspace, static_cast<int64_t>(p.workspace_bytes), kWorkspaceAlign, RED_ARG_workspace},
   };
-  return check_spans(inputs, outputs);
+  return check_arguments(inputs, outputs);
 }
 
 static Items items_of(int kind, const red_sum_params& p) {
@@ -149,8 +149,8 @@ static size_t workspace_of(const Extent& e, const Plan& plan) {
 }
 
 // The plan's place in the workspace, the grid, and what the device allows.
-static int place(const Extent& e, void* workspace, size_t workspace_bytes, size_t accumulator,
-                 Launch* launch) {
+static int place(const Extent& e, int dtype, void* workspace, size_t workspace_bytes,
+                 size_t accumulator, Launch* launch) {
   Plan& plan = launch->plan;
   if (plan.splits > 1) {
     if (workspace == nullptr) return refuse(CK_BAD_WORKSPACE, RED_ARG_workspace);
@@ -164,9 +164,14 @@ static int place(const Extent& e, void* workspace, size_t workspace_bytes, size_
   if (parts > kMostBlocks / e.items) return refuse(CK_BAD_SIZE, RED_ARG_count);
   plan.parts = static_cast<int>(parts);
   launch->blocks = parts * e.items;
-  launch->shared_bytes = shared_bytes_of(plan, e.cols, accumulator);
   ck::Device device;
   if (const int error = ck::current_device(&device)) return error;
+  const size_t element = element_bytes(dtype);
+  while (plan.group > 2 && shared_bytes_of(plan, e.cols, element, accumulator) >
+                               static_cast<unsigned>(device.shared_bytes_optin)) {
+    plan.group /= 2;
+  }
+  launch->shared_bytes = shared_bytes_of(plan, e.cols, element, accumulator);
   launch->pdl = device.major >= 9;
   return 0;
 }
@@ -185,7 +190,7 @@ static int sum(int kind, const red_sum_params* params, void* stream) {
   launch.accumulator = p.accumulator;
   launch.stream = stream;
   const size_t accumulator = p.accumulator == RED_SUM_F32 ? 4 : 8;
-  if (const int error = place(e, p.workspace, p.workspace_bytes, accumulator, &launch)) return error;
+  if (const int error = place(e, p.dtype, p.workspace, p.workspace_bytes, accumulator, &launch)) return error;
   Plan& plan = launch.plan;
   plan.mean = p.mean != 0;
   plan.out_as_x = p.out_dtype == RED_OUT_AS_X;
@@ -256,15 +261,15 @@ static int moments(const red_moments_params& p, void* stream) {
     return refuse(CK_NULL_POINTER, RED_ARG_sum_squares);
   }
   const int64_t element = element_bytes(p.dtype);
-  const Span inputs[] = {{p.x, p.rows * element, element, RED_ARG_x}};
-  const Span outputs[] = {
+  const Argument inputs[] = {{p.x, p.rows * element, element, RED_ARG_x}};
+  const Argument outputs[] = {
       {p.sum_squares, 4, 4, RED_ARG_sum_squares},
       {p.norm, 4, 4, RED_ARG_norm},
       {p.max_abs, 4, 4, RED_ARG_max_abs},
       {p.non_finite, 8, 8, RED_ARG_non_finite},
       {p.workspace, static_cast<int64_t>(p.workspace_bytes), kWorkspaceAlign, RED_ARG_workspace},
   };
-  if (const int error = check_spans(inputs, outputs)) return error;
+  if (const int error = check_arguments(inputs, outputs)) return error;
   Items items{};
   items.x = p.x;
   items.rows = p.rows;
@@ -274,7 +279,7 @@ static int moments(const red_moments_params& p, void* stream) {
   launch.plan = moments_plan(p, p.splits == 0 && p.workspace == nullptr ? 1 : p.splits);
   launch.accumulator = p.accumulator;
   launch.stream = stream;
-  if (const int error = place(moments_extent(p), p.workspace, p.workspace_bytes, 8, &launch)) {
+  if (const int error = place(moments_extent(p), p.dtype, p.workspace, p.workspace_bytes, 8, &launch)) {
     return error;
   }
   // One reader, whatever the columns.

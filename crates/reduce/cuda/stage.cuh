@@ -25,71 +25,114 @@ CK_HOST_DEVICE Stage stage_of(int tile, int staged, int cols) {
   return {lanes, row, lanes * row, readers};
 }
 
+// What a block sums: the first of its chunks, and how many there are whole, counted from the item's
+// first.
+struct Span {
+  int64_t first;
+  int64_t whole;
+  int chain;
+};
+
 // Flat: 32 rows of C columns are one run of 32 * C elements; a place is four of them in every such
-// run of its chunk. With vectors neighbours, else one of each quarter, so that neighbouring threads
-// load neighbours.
-template <bool kPlain, bool kSquares, typename T, typename A>
+// run of its chunk. With quads neighbours, else one of each quarter, so that neighbouring threads
+// load neighbours. A thread's places: s = threadIdx.x, + blockDim.x, ..
+CK_DEVICE int places_of(int64_t cols) { return ck::kColumnLanes / kGroup * static_cast<int>(cols); }
+
+// Where chain i of a thread begins, by rounds and places.
+template <typename T>
+CK_DEVICE const T* flat_start(const Plan& plan, const Matrix<T>& m, const Span& span, int i) {
+  const int places = places_of(m.cols);
+  const int total = plan.staged * places;
+  const int threads = static_cast<int>(blockDim.x);
+  const int mine = (total - static_cast<int>(threadIdx.x) + threads - 1) / threads;
+  if (mine <= 0) return nullptr;
+  const int round = i / mine;
+  const int s = static_cast<int>(threadIdx.x) + (i - round * mine) * threads;
+  const int q = s / places;
+  const int64_t chunk = span.first + static_cast<int64_t>(round) * plan.staged + q;
+  if (round >= plan.rounds || chunk >= span.whole) return nullptr;
+  return m.x + chunk * (ck::kColumnLanes * span.chain) * m.cols + kGroup * (s - q * places);
+}
+
+template <typename T, typename A, typename Start, typename Op>
 CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>& m,
-                          int64_t first_chunk, int chain, A* stage) {
+                          const Span& span, int round, bool quads, Feed<T, Start>& feed, A* stage,
+                          const Op& op) {
   const int cols = static_cast<int>(m.cols);
-  const int places = ck::kColumnLanes / kGroup * cols;  // of a chunk
-  const int chunk_rows = ck::kColumnLanes * chain;
+  const int places = places_of(cols);
   const int chunk_stride = stage_of(0, plan.staged, cols).chunk;
-  const bool vectors = kPlain || m.vectors;
-  const bool extras = !kPlain && has_extras(items);
   CK_NO_UNROLL
   for (int s = threadIdx.x; s < plan.staged * places; s += blockDim.x) {
     const int q = s / places;
     const int place = s - q * places;
-    const int64_t first_row = (first_chunk + q) * chunk_rows;
+    const int64_t chunk = span.first + static_cast<int64_t>(round) * plan.staged + q;
     A* const to = stage + q * chunk_stride;
-    if (vectors && !extras && first_row + chunk_rows <= m.rows) {
+    if (quads && chunk < span.whole) {
       A sum[kGroup] = {};
-      chain_quads<kSquares>(m.x + first_row * cols + kGroup * place,
-                            static_cast<int64_t>(ck::kColumnLanes) * cols, chain, sum);
+      take_chain(feed, sum, op);
       CK_UNROLL
       for (int i = 0; i < kGroup; ++i) to[kGroup * place + i] = sum[i];
     } else {
+      const int64_t first_row = chunk * (ck::kColumnLanes * span.chain);
       CK_NO_UNROLL
       for (int i = 0; i < kGroup; ++i) {
-        const int p = vectors ? kGroup * place + i : place + i * places;
+        const int p = quads ? kGroup * place + i : place + i * places;
         const int lane = p / cols;
-        to[p] = chain_elements<kSquares, A>(items, m, first_row + lane, p - lane * cols, chain);
+        to[p] = chain_elements<A>(items, m, first_row + lane, p - lane * cols, span.chain, op);
       }
     }
   }
 }
 
+// Tile: a thread has four columns and, where there are fewer slots than lanes, two or four lanes of
+// them, which it merges itself.
+struct Seat {
+  int group;  // columns 4 * group .. of the tile; without quads every (tile / 4)th from group on
+  int slot;
+  int lanes;  // 1, 2, 4
+};
+CK_DEVICE Seat seat_of(int tile) {
+  const int groups = tile / kGroup;
+  return {static_cast<int>(threadIdx.x) % groups, static_cast<int>(threadIdx.x) / groups,
+          ck::kColumnLanes * groups / kTileThreads};
+}
+
 // The lane that a slot takes in its turn h: slot, slot + 16, slot + 8, slot + 24.
 CK_DEVICE int lane_of(int slot, int h) { return slot + 16 * (h % 2) + 8 * (h / 2); }
 
-// Tile: a thread has four columns and, where there are fewer slots than lanes, two or four lanes of
-// them, which it merges itself.
-template <bool kPlain, typename T, typename A>
+// Where chain i of a thread begins, by chunks and lanes.
+template <typename T>
+CK_DEVICE const T* tile_start(const Plan& plan, const Matrix<T>& m, const Span& span,
+                              int64_t first_col, int i) {
+  const Seat seat = seat_of(plan.tile);
+  const int64_t past = i / seat.lanes;
+  const int64_t chunk = span.first + past;
+  if (past >= static_cast<int64_t>(plan.staged) * plan.rounds || chunk >= span.whole) {
+    return nullptr;
+  }
+  const int64_t row = chunk * (ck::kColumnLanes * span.chain) + lane_of(seat.slot, i % seat.lanes);
+  return m.x + row * m.ld + first_col + kGroup * seat.group;
+}
+
+template <typename T, typename A, typename Start, typename Op>
 CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>& m,
-                          int64_t first_chunk, int64_t first_col, int chain, A* stage) {
+                          const Span& span, int round, int64_t first_col, bool quads,
+                          Feed<T, Start>& feed, A* stage, const Op& op) {
+  const Seat seat = seat_of(plan.tile);
   const int groups = plan.tile / kGroup;
-  const int group = threadIdx.x % groups;
-  const int slot = threadIdx.x / groups;
-  const int lanes = ck::kColumnLanes * groups / kTileThreads;  // of a thread: 1, 2, 4
-  const int chunk_rows = ck::kColumnLanes * chain;
   const Stage shape = stage_of(plan.tile, plan.staged, 0);
-  const bool vectors = kPlain || m.vectors;
-  const bool quads = vectors && !(!kPlain && has_extras(items)) &&
-                     first_col + kGroup * group + kGroup <= m.cols;
+  const bool inside = quads && first_col + kGroup * seat.group + kGroup <= m.cols;
   CK_NO_UNROLL
   for (int q = 0; q < plan.staged; ++q) {
-    const int64_t first_row = (first_chunk + q) * chunk_rows;
-    A* const to = stage + q * shape.chunk + slot * shape.row;
-    if (quads && first_row + chunk_rows <= m.rows) {
+    const int64_t chunk = span.first + static_cast<int64_t>(round) * plan.staged + q;
+    A* const to = stage + q * shape.chunk + seat.slot * shape.row;
+    if (inside && chunk < span.whole) {
       A earlier[kGroup] = {};   // the lane before
       A earliest[kGroup] = {};  // the first two, merged
       CK_NO_UNROLL
-      for (int h = 0; h < lanes; ++h) {
+      for (int h = 0; h < seat.lanes; ++h) {
         A sum[kGroup] = {};
-        chain_quads<false>(
-            m.x + (first_row + lane_of(slot, h)) * m.ld + first_col + kGroup * group,
-            ck::kColumnLanes * m.ld, chain, sum);
+        take_chain(feed, sum, op);
         CK_UNROLL
         for (int i = 0; i < kGroup; ++i) {
           if (h % 2 == 1) sum[i] = ck::merge(earlier[i], sum[i]);
@@ -99,17 +142,18 @@ CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>&
         }
       }
       CK_UNROLL
-      for (int i = 0; i < kGroup; ++i) to[kGroup * group + i] = earlier[i];
+      for (int i = 0; i < kGroup; ++i) to[kGroup * seat.group + i] = earlier[i];
     } else {
+      const int64_t first_row = chunk * (ck::kColumnLanes * span.chain);
       CK_NO_UNROLL
       for (int i = 0; i < kGroup; ++i) {
-        const int c = vectors ? kGroup * group + i : group + i * groups;
+        const int c = quads ? kGroup * seat.group + i : seat.group + i * groups;
         A earlier{};
         A earliest{};
         CK_NO_UNROLL
-        for (int h = 0; h < lanes && first_col + c < m.cols; ++h) {
-          A sum = chain_elements<false, A>(items, m, first_row + lane_of(slot, h), first_col + c,
-                                           chain);
+        for (int h = 0; h < seat.lanes && first_col + c < m.cols; ++h) {
+          A sum = chain_elements<A>(items, m, first_row + lane_of(seat.slot, h), first_col + c,
+                                    span.chain, op);
           if (h % 2 == 1) sum = ck::merge(earlier, sum);
           if (h == 3) sum = ck::merge(earliest, sum);
           if (h == 1) earliest = sum;
@@ -165,6 +209,35 @@ CK_DEVICE A pop_rounds(const A* stack, int stride, int rounds) {
     if ((rounds & 1) != 0) sum = ck::merge(*stack, sum);
   }
   return sum;
+}
+
+// Stages and merges every round of a block's share. Calls deliver(column, sum) from one thread a
+// column: as soon as a column is done where there is one round.
+template <typename A, typename Fill, typename Deliver>
+CK_DEVICE void sum_rounds(const Plan& plan, const Stage& shape, int64_t chunks, int cols, A* stage,
+                          const Fill& fill, const Deliver& deliver) {
+  A* const stack = stage + plan.staged * shape.chunk;
+  int rounds = 0;
+  while (rounds < plan.rounds && static_cast<int64_t>(rounds) * plan.staged < chunks) {
+    if (rounds > 0 && !CK_MUTANT(reduce_skips_reuse_barrier)) __syncthreads();
+    fill(rounds);
+    if (!CK_MUTANT(reduce_skips_stage_barrier)) __syncthreads();
+    merge_stage(stage, shape, plan.staged, cols, [&](int col, A sum) {
+      if (plan.rounds == 1) {
+        deliver(col, sum);
+      } else {
+        push_round(stack + col, cols, CK_MUTANT(reduce_merges_rounds_in_line) ? 0 : rounds, sum);
+      }
+    });
+    ++rounds;
+  }
+  if (plan.rounds == 1 && rounds == 1) return;
+  // The threads that put was called from.
+  const int together = shape.readers * plan.staged;
+  CK_NO_UNROLL
+  for (int i = threadIdx.x; i < cols * together; i += blockDim.x) {
+    if (i % together == 0) deliver(i / together, pop_rounds(stack + i / together, cols, rounds));
+  }
 }
 
 }  // namespace reduce

@@ -41,36 +41,40 @@ CK_DEVICE int64_t count_kept(const Items& items, int64_t first, int64_t end) {
   return static_cast<int64_t>(*total);
 }
 
+// Over all splits, from their words. All threads call it and get the answer.
+CK_DEVICE int64_t collect_kept(const Plan& plan, int64_t item, int64_t cols, int used) {
+  CK_SHARED(unsigned long long, total, 1);
+  if (threadIdx.x == 0) {
+    *total = 0;
+    for (int split = 0; split < used; ++split) {
+      Halves parts[kMostOfLane];
+      collect(words_at(plan, item, cols, split), 1, parts);
+      *total += static_cast<unsigned long long>(parts[0].second) << 32 | parts[0].first;
+    }
+  }
+  if (!CK_MUTANT(reduce_skips_kept_barrier)) __syncthreads();
+  return static_cast<int64_t>(*total);
+}
+
 // kPlain: one matrix whose elements are loaded by four, and nothing else but x.
 template <typename T, typename A, bool kPlain>
-CK_KERNEL_BLOCKS(kMaxThreads, 1)
+CK_KERNEL_BLOCKS(kMaxThreads, 2)
 sum_columns(const Items items, const Plan plan) {
-  CK_DYNAMIC_SHARED(A, stage);
+  CK_DYNAMIC_SHARED(unsigned char, shared);
   ck::dependency_wait();
   const unsigned item = kPlain ? 0 : blockIdx.x / plan.parts;
   const int part = kPlain ? blockIdx.x : blockIdx.x - item * plan.parts;
   Matrix<T> m;
   if (!open_item<T>(items, plan, item, part == 0 && threadIdx.x == 0, m)) return;
   const int chain = ck::column_chain(m.rows);
+  const int chunk_rows = ck::kColumnLanes * chain;
   const int64_t chunks = ck::column_chunks(m.rows);
   const int64_t share = static_cast<int64_t>(plan.staged) * plan.rounds;  // chunks of a split
   const int used = static_cast<int>((chunks + share - 1) / share);        // splits with rows
   const int writers = plan.tiles * plan.splits;
   if (part >= writers) {
     int64_t kept = m.rows;
-    if (!kPlain && plan.counted) {
-      CK_SHARED(unsigned long long, total, 1);
-      if (threadIdx.x == 0) {
-        *total = 0;
-        for (int split = 0; split < used; ++split) {
-          Halves parts[kMostOfLane];
-          collect(words_at(plan, item, m.cols, split), 1, parts);
-          *total += static_cast<unsigned long long>(parts[0].second) << 32 | parts[0].first;
-        }
-      }
-      if (!CK_MUTANT(reduce_skips_kept_barrier)) __syncthreads();
-      kept = static_cast<int64_t>(*total);
-    }
+    if (!kPlain && plan.counted) kept = collect_kept(plan, item, m.cols, used);
     const int64_t each = (m.cols + plan.readers - 1) / plan.readers;
     const int64_t first = (part - writers) * each;
     const int64_t end = first + each < m.cols ? first + each : m.cols;
@@ -85,46 +89,45 @@ sum_columns(const Items items, const Plan plan) {
   const int cols = static_cast<int>(plan.tile == 0 || m.cols - first_col < plan.tile
                                         ? m.cols - first_col
                                         : plan.tile);
-  const Stage shape = stage_of(plan.tile, plan.staged, cols);
-  A* const stack = stage + plan.staged * shape.chunk;
-  const int64_t begin = split * share;
-  int rounds = 0;
-  while (rounds < plan.rounds && begin + static_cast<int64_t>(rounds) * plan.staged < chunks) {
-    const int64_t chunk = begin + static_cast<int64_t>(rounds) * plan.staged;
-    if (rounds > 0 && !CK_MUTANT(reduce_skips_reuse_barrier)) __syncthreads();
-    if (plan.tile == 0) {
-      stage_flat<kPlain, false>(items, plan, m, chunk, chain, stage);
-    } else {
-      stage_tile<kPlain>(items, plan, m, chunk, first_col, chain, stage);
-    }
-    if (!CK_MUTANT(reduce_skips_stage_barrier)) __syncthreads();
-    merge_stage(stage, shape, plan.staged, cols, [&](int col, A sum) {
-      push_round(stack + col, cols, CK_MUTANT(reduce_merges_rounds_in_line) ? 0 : rounds, sum);
-    });
-    ++rounds;
-  }
+  const bool quads = kPlain || (m.vectors && !has_extras(items));
+  Span span{split * share, quads ? m.rows / chunk_rows : 0, chain};
+  const bool flat = plan.tile == 0;
+  if (!flat && first_col + kGroup * seat_of(plan.tile).group + kGroup > m.cols) span.whole = 0;
+  const auto start = [&](int i) {
+    return flat ? flat_start(plan, m, span, i) : tile_start(plan, m, span, first_col, i);
+  };
+  const int64_t step = ck::kColumnLanes * (flat ? m.cols : m.ld);
+  const int group = plan.group < chain / 2 ? plan.group : chain / 2;
+  Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
+  A* const stage = reinterpret_cast<A*>(ring + 2 * plan.group * blockDim.x);
+  auto feed = open_feed(ring, start, step, chain, group);
   int64_t kept = m.rows;
   if (!kPlain && plan.counted) {
-    const int64_t rows = share * ck::kColumnLanes * chain;
-    const int64_t first = split * rows;
+    const int64_t first = span.first * chunk_rows;
+    const int64_t rows = share * chunk_rows;
     kept = count_kept(items, first, first + rows < m.rows ? first + rows : m.rows);
     if (plan.splits > 1 && tile == 0 && threadIdx.x == 0) {
       hand_over(words_at(plan, item, m.cols, split),
                 {static_cast<uint32_t>(kept), static_cast<uint32_t>(kept >> 32)});
     }
   }
-  // The threads that merge_stage() called put from.
-  const int together = shape.readers * plan.staged;
-  for (int i = threadIdx.x; i < cols * together; i += blockDim.x) {
-    if (i % together != 0) continue;
-    const int col = i / together;
-    const A sum = pop_rounds(stack + col, cols, rounds);
-    if (plan.splits > 1) {
-      hand_over(words_at(plan, item, first_col + col, split), halves(sum));
-    } else {
-      finish(plan, m, first_col + col, sum, kept);
-    }
-  }
+  const auto add = [](A& sum, float x) { ck::add(sum, x); };
+  sum_rounds(
+      plan, stage_of(plan.tile, plan.staged, cols), chunks - span.first, cols, stage,
+      [&](int round) {
+        if (flat) {
+          stage_flat(items, plan, m, span, round, quads, feed, stage, add);
+        } else {
+          stage_tile(items, plan, m, span, round, first_col, quads, feed, stage, add);
+        }
+      },
+      [&](int col, A sum) {
+        if (plan.splits > 1) {
+          hand_over(words_at(plan, item, first_col + col, split), halves(sum));
+        } else {
+          finish(plan, m, first_col + col, sum, kept);
+        }
+      });
 }
 
 }  // namespace reduce

@@ -42,66 +42,69 @@ CK_DEVICE void copy_quad(Quad<T>* to, const T* from) {
   ck::copy_async_8(to, from);
 }
 
-// The chains of a thread, one after another: start(i) is where chain i begins, null behind the last.
-// Quads are copied in groups; two groups are in the ring.
+// The runs of a thread, one after another: `start()` is where the next begins, null behind the last. A
+// run is loads of four, `unit` elements apart, copied by groups of four; kRingGroups groups are in the
+// ring.
+constexpr int kTogether = 4;
+constexpr int kRingGroups = 4;
+constexpr int kRingSlots = kTogether * kRingGroups;
+
 template <typename T, typename Start>
 struct Feed {
   Quad<T>* slots;  // slot s of this thread at s * blockDim.x
-  const Start& start;
-  int64_t step;  // elements between the terms of a chain
-  int chain;     // its terms, a multiple of two groups
-  int group;     // a power of two, at least 2
-  const T* at;   // what is copied next
-  int left;      // of its chain
-  int next;      // chain
+  Start& start;
+  int64_t unit;
+  int groups;   // of a run
+  const T* at;  // what is copied next
+  int left;     // groups of its run
+  bool over;
+  int slot;  // that is read next
 };
 
+// Fills a group of slots from `slot` on.
 template <typename T, typename Start>
-CK_DEVICE void copy_next(Feed<T, Start>& f, int slot) {
-  if (f.left == 0) {
-    f.at = f.start(f.next);
-    if (f.at == nullptr) return;
-    f.left = f.chain;
-    ++f.next;
+CK_DEVICE void copy_group(Feed<T, Start>& f, int slot) {
+  if (!f.over && f.left == 0) {
+    f.at = f.start();
+    f.over = f.at == nullptr;
+    f.left = f.groups;
   }
-  copy_quad(f.slots + slot * blockDim.x, f.at);
-  f.at += f.step;
-  --f.left;
-}
-
-// The ring, full.
-template <typename T, typename Start>
-CK_DEVICE Feed<T, Start> open_feed(Quad<T>* ring, const Start& start, int64_t step, int chain,
-                                   int group) {
-  Feed<T, Start> f = {ring + threadIdx.x, start, step, chain, group, nullptr, 0, 0};
-  CK_NO_UNROLL
-  for (int slot = 0; slot < 2 * group; ++slot) {
-    copy_next(f, slot);
-    if (slot == group - 1) ck::copy_async_commit();
+  if (!f.over) {
+    CK_UNROLL
+    for (int j = 0; j < kTogether; ++j) {
+      copy_quad(f.slots + (slot + j) * blockDim.x, f.at);
+      f.at += f.unit;
+    }
+    --f.left;
   }
   ck::copy_async_commit();
+}
+
+template <typename T, typename Start>
+CK_DEVICE Feed<T, Start> open_feed(Quad<T>* ring, Start& start, int64_t unit, int groups) {
+  Feed<T, Start> f = {ring + threadIdx.x, start, unit, groups, nullptr, 0, false, 0};
+  CK_NO_UNROLL
+  for (int slot = 0; slot < kRingSlots; slot += kTogether) copy_group(f, slot);
   return f;
 }
 
-// One chain: op(sum, element) in order. A slot is filled again once what it held is in the sums.
-template <typename T, typename Start, typename A, typename Op>
-CK_DEVICE void take_chain(Feed<T, Start>& f, A (&sum)[kGroup], const Op& op) {
+// One run: load n of it goes to op(sum[n % kLanes], element). Slots are filled again once what they
+// held is in the sums.
+template <int kLanes, typename T, typename Start, typename A, typename Op>
+CK_DEVICE void take_run(Feed<T, Start>& f, A (&sum)[kLanes][kGroup], const Op& op) {
   CK_NO_UNROLL
-  for (int k = 0; k < f.chain; k += f.group) {
-    if (!CK_MUTANT(reduce_skips_copy_wait)) ck::copy_async_wait<1>();
-    const int first = k & f.group;  // the halves of the ring in turn
-    CK_NO_UNROLL
-    for (int j = first; j < first + f.group; j += 2) {
-      const Quad<T> even = f.slots[j * blockDim.x];
-      const Quad<T> odd = f.slots[(j + 1) * blockDim.x];
+  for (int n = 0; n < f.groups; ++n) {
+    if (!CK_MUTANT(reduce_skips_copy_wait)) ck::copy_async_wait<kRingGroups - 1>();
+    Quad<T> quad[kTogether];
+    CK_UNROLL
+    for (int j = 0; j < kTogether; ++j) quad[j] = f.slots[(f.slot + j) * blockDim.x];
+    CK_UNROLL
+    for (int j = 0; j < kTogether; ++j) {
       CK_UNROLL
-      for (int i = 0; i < kGroup; ++i) op(sum[i], element(even, i));
-      CK_UNROLL
-      for (int i = 0; i < kGroup; ++i) op(sum[i], element(odd, i));
-      copy_next(f, j);
-      copy_next(f, j + 1);
+      for (int i = 0; i < kGroup; ++i) op(sum[j % kLanes][i], element(quad[j], i));
     }
-    ck::copy_async_commit();
+    copy_group(f, f.slot);
+    f.slot = (f.slot + kTogether) % kRingSlots;
   }
 }
 

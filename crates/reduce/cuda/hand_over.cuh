@@ -34,44 +34,54 @@ CK_DEVICE void restore(Halves h, double& a) {
 }
 CK_DEVICE void restore(Halves h, float& a) { a = __uint_as_float(h.first); }
 
-// Of item's column and split.
+// Threads of a reader that share a column: each has a run of up to kMostOfLane splits.
+CK_HOST_DEVICE int run_of(int splits) { return splits < kMostOfLane ? splits : kMostOfLane; }
+
+// The first word of a column and split; the second lies behind all first ones. The j-th splits of
+// every run lie together, by columns and then by runs: neighbouring threads of a reader read
+// neighbouring words.
 CK_DEVICE uint64_t* words_at(const Plan& plan, int64_t item, int64_t col, int split) {
-  return plan.words + item * plan.words_of_item + (col * plan.splits + split) * 2;
+  const int each = run_of(plan.splits);
+  const int runs = plan.splits / each;
+  return plan.words + item * plan.words_of_item +
+         (split % each * plan.width + col) * runs + split / each;
 }
 
-CK_DEVICE void hand_over(uint64_t* words, Halves h) {
+CK_DEVICE void hand_over(const Plan& plan, uint64_t* words, Halves h) {
   ck::store_relaxed(words, kFull | h.first);
-  ck::store_relaxed(words + 1, kFull | h.second);
+  ck::store_relaxed(words + plan.width * plan.splits, kFull | h.second);
 }
 
-// Waits for `count` pairs of words, at most kMostOfLane, all under way at once; leaves zeros there.
-CK_DEVICE void collect(uint64_t* words, int count, Halves (&out)[kMostOfLane]) {
-  uint64_t word[2 * kMostOfLane];
+// Waits for `count` splits of a run, all under way at once; leaves zeros there.
+CK_DEVICE void collect(const Plan& plan, uint64_t* words, int count, Halves (&out)[kMostOfLane]) {
+  const int64_t next = plan.width * (plan.splits / run_of(plan.splits));
+  const int64_t second = plan.width * plan.splits;
+  uint64_t word[kMostOfLane][2];
   CK_UNROLL
-  for (int i = 0; i < 2 * kMostOfLane; ++i) word[i] = 0;
+  for (int i = 0; i < kMostOfLane; ++i) word[i][0] = word[i][1] = 0;
   bool missing = true;
   while (missing) {
     missing = false;
     CK_UNROLL
-    for (int i = 0; i < 2 * kMostOfLane; ++i) {
-      if (i < 2 * count && (word[i] & kFull) == 0) word[i] = ck::load_relaxed(words + i);
+    for (int i = 0; i < kMostOfLane; ++i) {
+      if (i >= count) continue;
+      uint64_t* const at = words + i * next;
+      if ((word[i][0] & kFull) == 0) word[i][0] = ck::load_relaxed(at);
+      if ((word[i][1] & kFull) == 0) word[i][1] = ck::load_relaxed(at + second);
     }
     CK_UNROLL
-    for (int i = 0; i < 2 * kMostOfLane; ++i) {
-      missing = missing || (i < 2 * count && (word[i] & kFull) == 0);
+    for (int i = 0; i < kMostOfLane; ++i) {
+      missing = missing || (i < count && (word[i][0] & word[i][1] & kFull) == 0);
     }
     if (CK_MUTANT(reduce_ignores_flag)) missing = false;
     if (missing) ck::spin_hint();
   }
   CK_UNROLL
-  for (int i = 0; i < 2 * kMostOfLane; ++i) {
-    if (i < 2 * count && !CK_MUTANT(reduce_leaves_words_full)) {
-      ck::store_relaxed(words + i, uint64_t{0});
-    }
-  }
-  CK_UNROLL
   for (int i = 0; i < kMostOfLane; ++i) {
-    out[i] = {static_cast<uint32_t>(word[2 * i]), static_cast<uint32_t>(word[2 * i + 1])};
+    out[i] = {static_cast<uint32_t>(word[i][0]), static_cast<uint32_t>(word[i][1])};
+    if (i >= count || CK_MUTANT(reduce_leaves_words_full)) continue;
+    ck::store_relaxed(words + i * next, uint64_t{0});
+    ck::store_relaxed(words + i * next + second, uint64_t{0});
   }
 }
 
@@ -80,7 +90,7 @@ CK_DEVICE void collect(uint64_t* words, int count, Halves (&out)[kMostOfLane]) {
 template <typename A, typename Put>
 CK_DEVICE void gather(const Plan& plan, int64_t item, int64_t first, int64_t end, int used,
                       const Put& put) {
-  const int each = plan.splits < kMostOfLane ? plan.splits : kMostOfLane;
+  const int each = run_of(plan.splits);
   const int together = plan.splits / each;  // threads of a column, at most a warp
   const int rank = threadIdx.x % together;
   const int mine = used - rank * each;
@@ -90,7 +100,7 @@ CK_DEVICE void gather(const Plan& plan, int64_t item, int64_t first, int64_t end
   for (int64_t base = first; base < end; base += per_pass) {
     const int64_t col = base + threadIdx.x / together;
     Halves parts[kMostOfLane];
-    collect(words_at(plan, item, col, rank * each), col < end ? count : 0, parts);
+    collect(plan, words_at(plan, item, col, rank * each), col < end ? count : 0, parts);
     A sum[kMostOfLane];
     CK_UNROLL
     for (int i = 0; i < kMostOfLane; ++i) {

@@ -31,7 +31,7 @@ static Plan spline_plan(int64_t rows, int64_t inputs, int64_t outputs, int64_t i
   plan.tiles = static_cast<int>(ceil_div(of_input, kSplineTile));
   plan.splits = 1;
   while (shared && plan.splits < RED_MAX_SPLITS && plan.splits < chunks &&
-         2 * plan.splits * plan.tiles * inputs <= kTileBlocks) {
+         2 * plan.splits * plan.tiles * inputs * kSplineThreads <= kTileReading) {
     plan.splits *= 2;
   }
   plan.staged = 1;
@@ -78,6 +78,7 @@ extern "C" int red_kan_spline_grad_f32(const float* x, const float* dy, const fl
     return refuse(CK_BAD_WORKSPACE, RED_ARG_workspace_bytes);
   }
   plan.words = static_cast<uint64_t*>(workspace);
+  plan.width = columns;
   ck::Device device;
   if (const int error = ck::current_device(&device)) return error;
   const int64_t blocks = inputs * plan.tiles * plan.splits + plan.readers;

@@ -76,9 +76,9 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   if (split == plan.splits) {
     for (int i = threadIdx.x; i < used; i += blockDim.x) {
       Halves parts[kMostOfLane];
-      collect(words_at(plan, 0, 1, i), 1, parts);
+      collect(plan, words_at(plan, 0, 1, i), 1, parts);
       if (parts[0].first > largest) largest = parts[0].first;
-      collect(words_at(plan, 0, 2, i), 1, parts);
+      collect(plan, words_at(plan, 0, 2, i), 1, parts);
       count += static_cast<unsigned long long>(parts[0].second) << 32 | parts[0].first;
     }
     largest_and_count(largest, count);
@@ -88,11 +88,11 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   }
   if (plan.splits > 1 && split >= used) return;
   const Span span{split * share, m.vectors ? m.rows / (ck::kColumnLanes * chain) : 0, chain};
-  const auto start = [&](int i) { return flat_start(plan, m, span, i); };
-  const int group = plan.group < chain / 2 ? plan.group : chain / 2;
+  Places places{0, static_cast<int>(threadIdx.x)};
+  auto start = [&]() { return next_place(plan, m, span, places); };
   Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
-  A* const stage = reinterpret_cast<A*>(ring + 2 * plan.group * blockDim.x);
-  auto feed = open_feed(ring, start, ck::kColumnLanes, chain, group);
+  A* const stage = reinterpret_cast<A*>(ring + kRingSlots * blockDim.x);
+  auto feed = open_feed(ring, start, ck::kColumnLanes, chain / kTogether);
   const auto look = [&](A& sum, float x) {
     ck::add_product(sum, x, x);
     const uint32_t magnitude = __float_as_uint(x) & 0x7fffffffu;
@@ -109,9 +109,9 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
     put_moments(out, total, largest, count);
     return;
   }
-  hand_over(words_at(plan, 0, 0, split), halves(total));
-  hand_over(words_at(plan, 0, 1, split), {largest, 0});
-  hand_over(words_at(plan, 0, 2, split),
+  hand_over(plan, words_at(plan, 0, 0, split), halves(total));
+  hand_over(plan, words_at(plan, 0, 1, split), {largest, 0});
+  hand_over(plan, words_at(plan, 0, 2, split),
             {static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32)});
 }
 

@@ -45,9 +45,9 @@ inline int64_t most_chunks(int64_t rows) {
   return rows > 4096 && chunks < 32 ? 32 : chunks;
 }
 
-// Blocks that read at once: four of 256 threads a multiprocessor of the largest GPUs, and for the flat
-// layout, whose blocks load everything at the start, one each.
-constexpr int64_t kTileBlocks = 528;
+// Threads that read at once: 512 a multiprocessor of the largest GPUs, so that no block waits for
+// another to end; for the flat layout, whose blocks load everything at the start, a block each.
+constexpr int64_t kTileReading = 512 * 132;
 constexpr int64_t kFlatBlocks = 128;
 // Accumulators of staged chunks: 24 KiB.
 constexpr int64_t kStagedSums = 3072;
@@ -80,15 +80,19 @@ inline Plan cut(const Extent& e, int path, int splits) {
   const int64_t chunks = most_chunks(e.rows);
   int64_t split = splits;
   if (split == 0) {
-    const int64_t most = plan.tile == 0 && kFlatBlocks < RED_MAX_SPLITS ? kFlatBlocks : RED_MAX_SPLITS;
+    const int64_t most = plan.tile == 0 ? kFlatBlocks : RED_MAX_SPLITS;
+    const int64_t threads = plan.tile == 0 ? kMaxThreads / 2 : kSlots * plan.tile / kGroup;
     split = 1;
-    while (split < most && split < chunks && 2 * split * plan.tiles * e.items <= kTileBlocks) split *= 2;
+    while (split < most && split < chunks &&
+           2 * split * plan.tiles * e.items * threads <= kTileReading) {
+      split *= 2;
+    }
   }
   const int64_t share = power_of_two_from(ceil_div(chunks > 0 ? chunks : 1, split));
   // Splits that would be empty for every item are left out.
   plan.splits = static_cast<int>(splits != 0 ? split : power_of_two_from(ceil_div(chunks, share)));
   if (plan.splits == 0) plan.splits = 1;
-  int64_t staged = plan.tile == 0 ? kMaxStaged : 4;
+  int64_t staged = plan.tile == 0 ? kMaxStaged : 1;
   if (staged > share) staged = share;
   const int cols = plan.tile == 0 ? static_cast<int>(e.cols) : plan.tile;
   while (staged > 1 && staged * stage_of(plan.tile, static_cast<int>(staged), cols).chunk > kStagedSums) {
@@ -98,15 +102,12 @@ inline Plan cut(const Extent& e, int path, int splits) {
   plan.rounds = static_cast<int>(share / staged);
   plan.stack = 1;
   while (1 << (plan.stack - 1) < plan.rounds) ++plan.stack;
-  plan.threads = kTileThreads;
+  plan.threads = kSlots * plan.tile / kGroup;
   if (plan.tile == 0) {
     const int64_t places = staged * (ck::kColumnLanes / kGroup) * e.cols;
     const int64_t passes = places > kMaxThreads ? ceil_div(places, kMaxThreads) : 1;
     plan.threads = static_cast<int>(ceil_div(ceil_div(places, passes), ck::kWarp)) * ck::kWarp;
   }
-  // Flat blocks have a place a thread or a few, and load all of it at once.
-  const int half = ck::column_chain(e.rows) / 2;
-  plan.group = plan.tile == 0 || half < 4 ? half : 4;
   plan.readers = 0;
   if (plan.splits > 1) {
     // A thread merges eight sums at once, and a reader has no second pass.
@@ -120,7 +121,7 @@ inline unsigned shared_bytes_of(const Plan& plan, int64_t cols, size_t element,
   const int width = plan.tile == 0 ? static_cast<int>(cols) : plan.tile;
   const int64_t sums = static_cast<int64_t>(plan.staged) * stage_of(plan.tile, plan.staged, width).chunk +
                        static_cast<int64_t>(plan.stack) * width;
-  const size_t ring = 2 * plan.group * kGroup * element * plan.threads;
+  const size_t ring = kRingSlots * kGroup * element * plan.threads;
   return static_cast<unsigned>(ring + sums * accumulator);
 }
 

@@ -44,19 +44,19 @@ struct Plan {
   int tiles;
   int readers;
   int threads;
-  int group;    // loads of a thread that are waited for together; twice as many are under way
   int parts;    // blocks of an item
   int stack;    // accumulators a column that merge rounds
   bool vectors; // one matrix: elements may be loaded by four
   bool mean;
   bool out_as_x;
   bool counted;  // kept rows must be counted: mean with a mask or an index
+  int64_t width;          // columns in the workspace
   int64_t words_of_item;
   uint64_t* words;
 };
 
 constexpr int kMaxThreads = 256;
-constexpr int kTileThreads = 256;
+constexpr int kSlots = 8;  // threads of a tile that share four columns
 constexpr int kGroup = 4;  // elements of a load, columns of a thread
 constexpr int kMaxFlatColumns = 128;
 constexpr int kMaxStaged = 8;

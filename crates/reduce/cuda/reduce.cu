@@ -159,6 +159,7 @@ static int place(const Extent& e, int dtype, void* workspace, size_t workspace_b
     }
   }
   plan.words = static_cast<uint64_t*>(workspace);
+  plan.width = e.cols + 1;
   plan.words_of_item = words_of_item(plan, e.cols);
   const int64_t parts = static_cast<int64_t>(plan.tiles) * plan.splits + plan.readers;
   if (parts > kMostBlocks / e.items) return refuse(CK_BAD_SIZE, RED_ARG_count);
@@ -166,12 +167,7 @@ static int place(const Extent& e, int dtype, void* workspace, size_t workspace_b
   launch->blocks = parts * e.items;
   ck::Device device;
   if (const int error = ck::current_device(&device)) return error;
-  const size_t element = element_bytes(dtype);
-  while (plan.group > 2 && shared_bytes_of(plan, e.cols, element, accumulator) >
-                               static_cast<unsigned>(device.shared_bytes_optin)) {
-    plan.group /= 2;
-  }
-  launch->shared_bytes = shared_bytes_of(plan, e.cols, element, accumulator);
+  launch->shared_bytes = shared_bytes_of(plan, e.cols, element_bytes(dtype), accumulator);
   launch->pdl = device.major >= 9;
   return 0;
 }

@@ -16,13 +16,11 @@ struct Stage {
 
 CK_HOST_DEVICE Stage stage_of(int tile, int staged, int cols) {
   if (tile == 0) {
-    return {ck::kColumnLanes, cols, (ck::kColumnLanes + kGroup) * cols, staged == kMaxStaged ? 4 : 8};
+    return {ck::kColumnLanes, cols, (ck::kColumnLanes + kGroup) * cols,
+            staged == kMaxStaged ? 4 : 8};
   }
-  // A thread merges the lanes of a slot before: 256 threads have 1024 / tile slots.
-  const int lanes = kTileThreads * kGroup / tile;
-  const int readers = lanes / kGroup;
-  const int row = tile + 16 / readers;
-  return {lanes, row, lanes * row, readers};
+  // A thread merges the four lanes of its slot before.
+  return {kSlots, tile + kSlots, kSlots * (tile + kSlots), kSlots / 4};
 }
 
 // What a block sums: the first of its chunks, and how many there are whole, counted from the item's
@@ -38,20 +36,25 @@ struct Span {
 // load neighbours. A thread's places: s = threadIdx.x, + blockDim.x, ..
 CK_DEVICE int places_of(int64_t cols) { return ck::kColumnLanes / kGroup * static_cast<int>(cols); }
 
-// Where chain i of a thread begins, by rounds and places.
+// Where a thread's next run begins: by rounds, and by places in each.
+struct Places {
+  int round;
+  int s;
+};
 template <typename T>
-CK_DEVICE const T* flat_start(const Plan& plan, const Matrix<T>& m, const Span& span, int i) {
+CK_DEVICE const T* next_place(const Plan& plan, const Matrix<T>& m, const Span& span, Places& at) {
   const int places = places_of(m.cols);
-  const int total = plan.staged * places;
-  const int threads = static_cast<int>(blockDim.x);
-  const int mine = (total - static_cast<int>(threadIdx.x) + threads - 1) / threads;
-  if (mine <= 0) return nullptr;
-  const int round = i / mine;
-  const int s = static_cast<int>(threadIdx.x) + (i - round * mine) * threads;
-  const int q = s / places;
-  const int64_t chunk = span.first + static_cast<int64_t>(round) * plan.staged + q;
-  if (round >= plan.rounds || chunk >= span.whole) return nullptr;
-  return m.x + chunk * (ck::kColumnLanes * span.chain) * m.cols + kGroup * (s - q * places);
+  if (at.s >= plan.staged * places) {
+    at.s = threadIdx.x;
+    ++at.round;
+    if (at.s >= plan.staged * places) return nullptr;
+  }
+  const int q = at.s / places;
+  const int place = at.s - q * places;
+  const int64_t chunk = span.first + static_cast<int64_t>(at.round) * plan.staged + q;
+  if (at.round >= plan.rounds || chunk >= span.whole) return nullptr;
+  at.s += blockDim.x;
+  return m.x + chunk * (ck::kColumnLanes * span.chain) * m.cols + kGroup * place;
 }
 
 template <typename T, typename A, typename Start, typename Op>
@@ -68,10 +71,10 @@ CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>&
     const int64_t chunk = span.first + static_cast<int64_t>(round) * plan.staged + q;
     A* const to = stage + q * chunk_stride;
     if (quads && chunk < span.whole) {
-      A sum[kGroup] = {};
-      take_chain(feed, sum, op);
+      A sum[1][kGroup] = {};
+      take_run(feed, sum, op);
       CK_UNROLL
-      for (int i = 0; i < kGroup; ++i) to[kGroup * place + i] = sum[i];
+      for (int i = 0; i < kGroup; ++i) to[kGroup * place + i] = sum[0][i];
     } else {
       const int64_t first_row = chunk * (ck::kColumnLanes * span.chain);
       CK_NO_UNROLL
@@ -84,34 +87,29 @@ CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>&
   }
 }
 
-// Tile: a thread has four columns and, where there are fewer slots than lanes, two or four lanes of
-// them, which it merges itself.
+// Tile: a thread has four columns, and four lanes of them, slot, slot + 8, slot + 16, slot + 24, which
+// it merges itself. Its run goes down the rows of a chunk, eight at a time, so that a block reads them
+// in order. Without quads its columns are every (tile / 4)th from its group on.
 struct Seat {
-  int group;  // columns 4 * group .. of the tile; without quads every (tile / 4)th from group on
+  int group;
   int slot;
-  int lanes;  // 1, 2, 4
 };
 CK_DEVICE Seat seat_of(int tile) {
   const int groups = tile / kGroup;
-  return {static_cast<int>(threadIdx.x) % groups, static_cast<int>(threadIdx.x) / groups,
-          ck::kColumnLanes * groups / kTileThreads};
+  const int slot = static_cast<int>(threadIdx.x) / groups;
+  return {static_cast<int>(threadIdx.x) - slot * groups, slot};
 }
 
-// The lane that a slot takes in its turn h: slot, slot + 16, slot + 8, slot + 24.
-CK_DEVICE int lane_of(int slot, int h) { return slot + 16 * (h % 2) + 8 * (h / 2); }
-
-// Where chain i of a thread begins, by chunks and lanes.
+// Where a thread's next run begins: by chunks.
 template <typename T>
-CK_DEVICE const T* tile_start(const Plan& plan, const Matrix<T>& m, const Span& span,
-                              int64_t first_col, int i) {
-  const Seat seat = seat_of(plan.tile);
-  const int64_t past = i / seat.lanes;
+CK_DEVICE const T* next_chunk(const Plan& plan, const Matrix<T>& m, const Span& span,
+                              int64_t first_col, int64_t& past) {
   const int64_t chunk = span.first + past;
-  if (past >= static_cast<int64_t>(plan.staged) * plan.rounds || chunk >= span.whole) {
-    return nullptr;
-  }
-  const int64_t row = chunk * (ck::kColumnLanes * span.chain) + lane_of(seat.slot, i % seat.lanes);
-  return m.x + row * m.ld + first_col + kGroup * seat.group;
+  if (past >= plan.rounds || chunk >= span.whole) return nullptr;
+  ++past;
+  const Seat seat = seat_of(plan.tile);
+  return m.x + (chunk * (ck::kColumnLanes * span.chain) + seat.slot) * m.ld + first_col +
+         kGroup * seat.group;
 }
 
 template <typename T, typename A, typename Start, typename Op>
@@ -120,48 +118,35 @@ CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>&
                           Feed<T, Start>& feed, A* stage, const Op& op) {
   const Seat seat = seat_of(plan.tile);
   const int groups = plan.tile / kGroup;
-  const Stage shape = stage_of(plan.tile, plan.staged, 0);
-  const bool inside = quads && first_col + kGroup * seat.group + kGroup <= m.cols;
+  const int64_t chunk = span.first + round;
+  A* const to = stage + seat.slot * stage_of(plan.tile, 1, 0).row;
+  if (chunk < span.whole) {
+    A sum[4][kGroup] = {};
+    take_run(feed, sum, op);
+    CK_UNROLL
+    for (int i = 0; i < kGroup; ++i) {
+      to[kGroup * seat.group + i] =
+          ck::merge(ck::merge(sum[0][i], sum[2][i]), ck::merge(sum[1][i], sum[3][i]));
+    }
+    return;
+  }
+  const int64_t first_row = chunk * (ck::kColumnLanes * span.chain) + seat.slot;
   CK_NO_UNROLL
-  for (int q = 0; q < plan.staged; ++q) {
-    const int64_t chunk = span.first + static_cast<int64_t>(round) * plan.staged + q;
-    A* const to = stage + q * shape.chunk + seat.slot * shape.row;
-    if (inside && chunk < span.whole) {
-      A earlier[kGroup] = {};   // the lane before
-      A earliest[kGroup] = {};  // the first two, merged
-      CK_NO_UNROLL
-      for (int h = 0; h < seat.lanes; ++h) {
-        A sum[kGroup] = {};
-        take_chain(feed, sum, op);
-        CK_UNROLL
-        for (int i = 0; i < kGroup; ++i) {
-          if (h % 2 == 1) sum[i] = ck::merge(earlier[i], sum[i]);
-          if (h == 3) sum[i] = ck::merge(earliest[i], sum[i]);
-          if (h == 1) earliest[i] = sum[i];
-          earlier[i] = sum[i];
-        }
-      }
-      CK_UNROLL
-      for (int i = 0; i < kGroup; ++i) to[kGroup * seat.group + i] = earlier[i];
-    } else {
-      const int64_t first_row = chunk * (ck::kColumnLanes * span.chain);
-      CK_NO_UNROLL
-      for (int i = 0; i < kGroup; ++i) {
-        const int c = quads ? kGroup * seat.group + i : seat.group + i * groups;
-        A earlier{};
-        A earliest{};
-        CK_NO_UNROLL
-        for (int h = 0; h < seat.lanes && first_col + c < m.cols; ++h) {
-          A sum = chain_elements<A>(items, m, first_row + lane_of(seat.slot, h), first_col + c,
-                                    span.chain, op);
-          if (h % 2 == 1) sum = ck::merge(earlier, sum);
-          if (h == 3) sum = ck::merge(earliest, sum);
-          if (h == 1) earliest = sum;
-          earlier = sum;
-        }
-        to[c] = earlier;
+  for (int i = 0; i < kGroup; ++i) {
+    const int c = quads ? kGroup * seat.group + i : seat.group + i * groups;
+    A halves[2] = {};
+    CK_NO_UNROLL
+    for (int h = 0; h < 4 && first_col + c < m.cols; ++h) {
+      // Lanes + 0, + 16, then + 8, + 24.
+      const int lane = 8 * (h / 2) + 16 * (h % 2);
+      const A sum = chain_elements<A>(items, m, first_row + lane, first_col + c, span.chain, op);
+      if (h < 2) {
+        halves[0] = ck::merge(halves[0], sum);
+      } else {
+        halves[1] = ck::merge(halves[1], sum);
       }
     }
+    to[c] = ck::merge(halves[0], halves[1]);
   }
 }
 

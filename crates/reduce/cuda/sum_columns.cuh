@@ -48,7 +48,7 @@ CK_DEVICE int64_t collect_kept(const Plan& plan, int64_t item, int64_t cols, int
     *total = 0;
     for (int split = 0; split < used; ++split) {
       Halves parts[kMostOfLane];
-      collect(words_at(plan, item, cols, split), 1, parts);
+      collect(plan, words_at(plan, item, cols, split), 1, parts);
       *total += static_cast<unsigned long long>(parts[0].second) << 32 | parts[0].first;
     }
   }
@@ -93,21 +93,22 @@ sum_columns(const Items items, const Plan plan) {
   Span span{split * share, quads ? m.rows / chunk_rows : 0, chain};
   const bool flat = plan.tile == 0;
   if (!flat && first_col + kGroup * seat_of(plan.tile).group + kGroup > m.cols) span.whole = 0;
-  const auto start = [&](int i) {
-    return flat ? flat_start(plan, m, span, i) : tile_start(plan, m, span, first_col, i);
+  Places places{0, static_cast<int>(threadIdx.x)};
+  int64_t past = 0;
+  auto start = [&]() {
+    return flat ? next_place(plan, m, span, places) : next_chunk(plan, m, span, first_col, past);
   };
-  const int64_t step = ck::kColumnLanes * (flat ? m.cols : m.ld);
-  const int group = plan.group < chain / 2 ? plan.group : chain / 2;
   Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
-  A* const stage = reinterpret_cast<A*>(ring + 2 * plan.group * blockDim.x);
-  auto feed = open_feed(ring, start, step, chain, group);
+  A* const stage = reinterpret_cast<A*>(ring + kRingSlots * blockDim.x);
+  auto feed = flat ? open_feed(ring, start, ck::kColumnLanes * m.cols, chain / kTogether)
+                   : open_feed(ring, start, kSlots * m.ld, chain);
   int64_t kept = m.rows;
   if (!kPlain && plan.counted) {
     const int64_t first = span.first * chunk_rows;
     const int64_t rows = share * chunk_rows;
     kept = count_kept(items, first, first + rows < m.rows ? first + rows : m.rows);
     if (plan.splits > 1 && tile == 0 && threadIdx.x == 0) {
-      hand_over(words_at(plan, item, m.cols, split),
+      hand_over(plan, words_at(plan, item, m.cols, split),
                 {static_cast<uint32_t>(kept), static_cast<uint32_t>(kept >> 32)});
     }
   }
@@ -123,7 +124,7 @@ sum_columns(const Items items, const Plan plan) {
       },
       [&](int col, A sum) {
         if (plan.splits > 1) {
-          hand_over(words_at(plan, item, first_col + col, split), halves(sum));
+          hand_over(plan, words_at(plan, item, first_col + col, split), halves(sum));
         } else {
           finish(plan, m, first_col + col, sum, kept);
         }

@@ -42,9 +42,10 @@ CK_HOST_DEVICE int run_of(int splits) { return splits < kMostOfLane ? splits : k
 // neighbouring words.
 CK_DEVICE uint64_t* words_at(const Plan& plan, int64_t item, int64_t col, int split) {
   const int each = run_of(plan.splits);
-  const int runs = plan.splits / each;
-  return plan.words + item * plan.words_of_item +
-         (split % each * plan.width + col) * runs + split / each;
+  const int log2 = log2_of(each);
+  const int64_t row = (split & (each - 1)) * plan.width + col;
+  return plan.words + item * plan.words_of_item + (row << log2_of(plan.splits >> log2)) +
+         (split >> log2);
 }
 
 CK_DEVICE void hand_over(const Plan& plan, uint64_t* words, Halves h) {
@@ -54,7 +55,7 @@ CK_DEVICE void hand_over(const Plan& plan, uint64_t* words, Halves h) {
 
 // Waits for `count` splits of a run, all under way at once; leaves zeros there.
 CK_DEVICE void collect(const Plan& plan, uint64_t* words, int count, Halves (&out)[kMostOfLane]) {
-  const int64_t next = plan.width * (plan.splits / run_of(plan.splits));
+  const int64_t next = plan.width * (plan.splits >> log2_of(run_of(plan.splits)));
   const int64_t second = plan.width * plan.splits;
   uint64_t word[kMostOfLane][2];
   CK_UNROLL
@@ -91,14 +92,15 @@ template <typename A, typename Put>
 CK_DEVICE void gather(const Plan& plan, int64_t item, int64_t first, int64_t end, int used,
                       const Put& put) {
   const int each = run_of(plan.splits);
-  const int together = plan.splits / each;  // threads of a column, at most a warp
-  const int rank = threadIdx.x % together;
+  const int together = plan.splits >> log2_of(each);  // threads of a column, at most a warp
+  const int log2 = log2_of(together);
+  const int rank = threadIdx.x & (together - 1);
   const int mine = used - rank * each;
   const int count = mine < 0 ? 0 : mine < each ? mine : each;
-  const int per_pass = blockDim.x / together;
+  const int per_pass = blockDim.x >> log2;
   CK_NO_UNROLL
   for (int64_t base = first; base < end; base += per_pass) {
-    const int64_t col = base + threadIdx.x / together;
+    const int64_t col = base + (threadIdx.x >> log2);
     Halves parts[kMostOfLane];
     collect(plan, words_at(plan, item, col, rank * each), col < end ? count : 0, parts);
     A sum[kMostOfLane];

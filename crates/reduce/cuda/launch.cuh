@@ -24,14 +24,17 @@ inline int launch_sums(const Items& items, const Launch& launch) {
   const ck::LaunchConfig config = config_of(launch);
   switch (launch.accumulator) {
     case RED_SUM_F64:
-      return ck::launch<sum_columns<T, double, false>>(config, items, launch.plan);
+      return ck::launch<sum_columns<T, double, kAny>>(config, items, launch.plan);
     case RED_SUM_F32:
-      return ck::launch<sum_columns<T, float, false>>(config, items, launch.plan);
-    default:
-      return launch.plain
-                 ? ck::launch<sum_columns<T, ck::F32x2, true>>(config, items, launch.plan)
-                 : ck::launch<sum_columns<T, ck::F32x2, false>>(config, items, launch.plan);
+      return ck::launch<sum_columns<T, float, kAny>>(config, items, launch.plan);
   }
+  switch (launch.form) {
+    case kPlainFlat:
+      return ck::launch<sum_columns<T, ck::F32x2, kPlainFlat>>(config, items, launch.plan);
+    case kPlainTile:
+      return ck::launch<sum_columns<T, ck::F32x2, kPlainTile>>(config, items, launch.plan);
+  }
+  return ck::launch<sum_columns<T, ck::F32x2, kAny>>(config, items, launch.plan);
 }
 
 template <typename T>

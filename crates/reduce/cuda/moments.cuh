@@ -65,10 +65,10 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   ck::dependency_wait();
   const Matrix<T> m = {static_cast<const T*>(items.x), nullptr, items.rows, 1, 1, 1.0f, 0.0f,
                        plan.vectors};
-  const int chain = ck::column_chain(m.rows);
+  const int chunk_log2 = ck::column_chunk_log2(m.rows);
   const int64_t chunks = ck::column_chunks(m.rows);
-  const int64_t share = static_cast<int64_t>(plan.staged) * plan.rounds;
-  const int used = static_cast<int>((chunks + share - 1) / share);
+  const int used =
+      static_cast<int>((chunks + (int64_t{1} << plan.share_log2) - 1) >> plan.share_log2);
   const int split = blockIdx.x;
   uint32_t largest = 0;
   unsigned long long count = 0;
@@ -87,12 +87,14 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
     return;
   }
   if (plan.splits > 1 && split >= used) return;
-  const Span span{split * share, m.vectors ? m.rows / (ck::kColumnLanes * chain) : 0, chain};
-  Places places{0, static_cast<int>(threadIdx.x)};
+  const Span span{static_cast<int64_t>(split) << plan.share_log2,
+                  m.vectors ? m.rows >> chunk_log2 : 0, chunk_log2};
+  const uint32_t inverse = inverse_of(places_of(1));
+  Places places{inverse, 0, static_cast<int>(threadIdx.x)};
   auto start = [&]() { return next_place(plan, m, span, places); };
   Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
   A* const stage = reinterpret_cast<A*>(ring + kRingSlots * blockDim.x);
-  auto feed = open_feed(ring, start, ck::kColumnLanes, chain / kTogether);
+  auto feed = open_feed(ring, start, ck::kColumnLanes, chain_of(span) / kTogether);
   const auto look = [&](A& sum, float x) {
     ck::add_product(sum, x, x);
     const uint32_t magnitude = __float_as_uint(x) & 0x7fffffffu;
@@ -101,7 +103,7 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   };
   sum_rounds(
       plan, stage_of(0, plan.staged, 1), chunks - span.first, 1, stage,
-      [&](int round) { stage_flat(items, plan, m, span, round, m.vectors, feed, stage, look); },
+      [&](int round) { stage_flat(items, plan, m, span, round, m.vectors, inverse, feed, stage, look); },
       [&](int, A sum) { total = sum; });
   largest_and_count(largest, count);
   if (threadIdx.x != 0) return;  // thread 0 has the one column's sum

@@ -11,7 +11,7 @@ struct Launch {
   int accumulator;
   int64_t blocks;
   unsigned shared_bytes;
-  bool plain;
+  int form;  // Form
   bool pdl;
   void* stream;
 };
@@ -100,6 +100,7 @@ inline Plan cut(const Extent& e, int path, int splits) {
   }
   plan.staged = static_cast<int>(staged);
   plan.rounds = static_cast<int>(share / staged);
+  while (1 << plan.share_log2 < plan.staged * plan.rounds) ++plan.share_log2;
   plan.stack = 1;
   while (1 << (plan.stack - 1) < plan.rounds) ++plan.stack;
   plan.threads = kSlots * plan.tile / kGroup;
@@ -112,6 +113,7 @@ inline Plan cut(const Extent& e, int path, int splits) {
   if (plan.splits > 1) {
     // A thread merges eight sums at once, and a reader has no second pass.
     plan.readers = static_cast<int>(ceil_div(e.cols * plan.splits, plan.threads * 8));
+    plan.columns_of_reader = static_cast<int>(ceil_div(e.cols, plan.readers));
   }
   return plan;
 }

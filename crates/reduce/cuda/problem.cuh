@@ -40,12 +40,15 @@ struct Plan {
   int tile;     // columns of a tile, a multiple of 4; 0: flat, all columns in one
   int staged;   // chunks in shared memory at once: 1, 2, 4, 8
   int rounds;   // times that many chunks
+  int share_log2;  // of staged * rounds
   int splits;   // blocks that share a column: a power of two, up to RED_MAX_SPLITS
   int tiles;
   int readers;
+  int columns_of_reader;
   int threads;
   int parts;    // blocks of an item
   int stack;    // accumulators a column that merge rounds
+  uint32_t places_inverse;  // kPlainFlat: 2^32 / places of a chunk, rounded up
   bool vectors; // one matrix: elements may be loaded by four
   bool mean;
   bool out_as_x;
@@ -60,6 +63,16 @@ constexpr int kSlots = 8;  // threads of a tile that share four columns
 constexpr int kGroup = 4;  // elements of a load, columns of a thread
 constexpr int kMaxFlatColumns = 128;
 constexpr int kMaxStaged = 8;
+
+// Powers of two are divided by with shifts: a division of 64 bits takes as long as a trip to L2.
+CK_DEVICE int log2_of(int power) { return 31 - __clz(power); }
+
+// What a kernel may take for granted.
+enum Form {
+  kAny = 0,
+  kPlainFlat = 1,  // one matrix, elements loaded by four, nothing else but x; alpha 1, beta 0, f32 out,
+  kPlainTile = 2   // no mean; in the one layout
+};
 
 // One item, opened.
 template <typename T>
@@ -90,12 +103,12 @@ CK_HOST_DEVICE bool loads_by_group(const void* x, int64_t cols, int64_t ld, bool
 
 // False: the item is not summed and nothing of it is written. `speaks`: this thread may set the
 // status word.
-template <typename T>
+template <typename T, int kForm>
 CK_DEVICE bool open_item(const Items& items, const Plan& plan, int64_t item, bool speaks,
                          Matrix<T>& m) {
   m = {static_cast<const T*>(items.x), items.out,  items.rows, items.cols,
        items.ld,                       items.alpha, items.beta, plan.vectors};
-  if (items.kind == kOneMatrix) return true;
+  if (kForm != kAny || items.kind == kOneMatrix) return true;
   const int64_t out_bytes = plan.out_as_x ? sizeof(T) : sizeof(float);
   if (items.kind == kRows) {
     m.x += item * items.ld;

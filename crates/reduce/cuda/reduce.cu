@@ -196,12 +196,20 @@ static int sum(int kind, const red_sum_params* params, void* stream) {
     plan.parts -= plan.readers - 1;
     launch.blocks = plan.parts;
     plan.readers = 1;
+    plan.columns_of_reader = static_cast<int>(e.cols);
   }
   plan.vectors = p.dtype == RED_F32    ? quads<float>(items, plan)
                  : p.dtype == RED_BF16 ? quads<ck::bf16>(items, plan)
                                        : quads<ck::f16>(items, plan);
-  launch.plain = kind == kOneMatrix && plan.vectors && items.weights == nullptr &&
-                 items.mask == nullptr && items.index == nullptr;
+  const bool plain = kind == kOneMatrix && plan.vectors && items.weights == nullptr &&
+                     items.mask == nullptr && items.index == nullptr && p.alpha == 1.0f &&
+                     p.beta == 0.0f && !plan.mean && (!plan.out_as_x || p.dtype == RED_F32) &&
+                     p.accumulator == RED_SUM_F32X2;
+  launch.form = !plain ? kAny : plan.tile == 0 ? kPlainFlat : kPlainTile;
+  if (plan.tile == 0) {
+    const uint32_t places = static_cast<uint32_t>(ck::kColumnLanes / kGroup * e.cols);
+    plan.places_inverse = 0xffffffffu / places + 1;
+  }
   switch (p.dtype) {
     case RED_F32:
       return sums_f32(items, launch);

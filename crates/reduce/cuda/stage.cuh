@@ -28,16 +28,24 @@ CK_HOST_DEVICE Stage stage_of(int tile, int staged, int cols) {
 struct Span {
   int64_t first;
   int64_t whole;
-  int chain;
+  int chunk_log2;  // of a chunk's rows
 };
+CK_DEVICE int chain_of(const Span& span) { return (1 << span.chunk_log2) / ck::kColumnLanes; }
 
 // Flat: 32 rows of C columns are one run of 32 * C elements; a place is four of them in every such
 // run of its chunk. With quads neighbours, else one of each quarter, so that neighbouring threads
 // load neighbours. A thread's places: s = threadIdx.x, + blockDim.x, ..
 CK_DEVICE int places_of(int64_t cols) { return ck::kColumnLanes / kGroup * static_cast<int>(cols); }
 
+// Divides numbers below 2^16 by the places of a chunk.
+CK_DEVICE uint32_t inverse_of(int places) { return 0xffffffffu / static_cast<uint32_t>(places) + 1; }
+CK_DEVICE int divide_by(uint32_t inverse, int s) {
+  return static_cast<int>(__umulhi(static_cast<unsigned>(s), inverse));
+}
+
 // Where a thread's next run begins: by rounds, and by places in each.
 struct Places {
+  uint32_t inverse;
   int round;
   int s;
 };
@@ -49,24 +57,24 @@ CK_DEVICE const T* next_place(const Plan& plan, const Matrix<T>& m, const Span& 
     ++at.round;
     if (at.s >= plan.staged * places) return nullptr;
   }
-  const int q = at.s / places;
+  const int q = divide_by(at.inverse, at.s);
   const int place = at.s - q * places;
   const int64_t chunk = span.first + static_cast<int64_t>(at.round) * plan.staged + q;
   if (at.round >= plan.rounds || chunk >= span.whole) return nullptr;
   at.s += blockDim.x;
-  return m.x + chunk * (ck::kColumnLanes * span.chain) * m.cols + kGroup * place;
+  return m.x + (chunk << span.chunk_log2) * m.cols + kGroup * place;
 }
 
 template <typename T, typename A, typename Start, typename Op>
 CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>& m,
-                          const Span& span, int round, bool quads, Feed<T, Start>& feed, A* stage,
-                          const Op& op) {
+                          const Span& span, int round, bool quads, uint32_t inverse,
+                          Feed<T, Start>& feed, A* stage, const Op& op) {
   const int cols = static_cast<int>(m.cols);
   const int places = places_of(cols);
   const int chunk_stride = stage_of(0, plan.staged, cols).chunk;
   CK_NO_UNROLL
   for (int s = threadIdx.x; s < plan.staged * places; s += blockDim.x) {
-    const int q = s / places;
+    const int q = divide_by(inverse, s);
     const int place = s - q * places;
     const int64_t chunk = span.first + static_cast<int64_t>(round) * plan.staged + q;
     A* const to = stage + q * chunk_stride;
@@ -76,12 +84,12 @@ CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>&
       CK_UNROLL
       for (int i = 0; i < kGroup; ++i) to[kGroup * place + i] = sum[0][i];
     } else {
-      const int64_t first_row = chunk * (ck::kColumnLanes * span.chain);
+      const int64_t first_row = chunk << span.chunk_log2;
       CK_NO_UNROLL
       for (int i = 0; i < kGroup; ++i) {
         const int p = quads ? kGroup * place + i : place + i * places;
         const int lane = p / cols;
-        to[p] = chain_elements<A>(items, m, first_row + lane, p - lane * cols, span.chain, op);
+        to[p] = chain_elements<A>(items, m, first_row + lane, p - lane * cols, chain_of(span), op);
       }
     }
   }
@@ -96,8 +104,8 @@ struct Seat {
 };
 CK_DEVICE Seat seat_of(int tile) {
   const int groups = tile / kGroup;
-  const int slot = static_cast<int>(threadIdx.x) / groups;
-  return {static_cast<int>(threadIdx.x) - slot * groups, slot};
+  return {static_cast<int>(threadIdx.x) & (groups - 1),
+          static_cast<int>(threadIdx.x) >> log2_of(groups)};
 }
 
 // Where a thread's next run begins: by chunks.
@@ -108,7 +116,7 @@ CK_DEVICE const T* next_chunk(const Plan& plan, const Matrix<T>& m, const Span& 
   if (past >= plan.rounds || chunk >= span.whole) return nullptr;
   ++past;
   const Seat seat = seat_of(plan.tile);
-  return m.x + (chunk * (ck::kColumnLanes * span.chain) + seat.slot) * m.ld + first_col +
+  return m.x + ((chunk << span.chunk_log2) + seat.slot) * m.ld + first_col +
          kGroup * seat.group;
 }
 
@@ -130,7 +138,7 @@ CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>&
     }
     return;
   }
-  const int64_t first_row = chunk * (ck::kColumnLanes * span.chain) + seat.slot;
+  const int64_t first_row = (chunk << span.chunk_log2) + seat.slot;
   CK_NO_UNROLL
   for (int i = 0; i < kGroup; ++i) {
     const int c = quads ? kGroup * seat.group + i : seat.group + i * groups;
@@ -139,7 +147,7 @@ CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>&
     for (int h = 0; h < 4 && first_col + c < m.cols; ++h) {
       // Lanes + 0, + 16, then + 8, + 24.
       const int lane = 8 * (h / 2) + 16 * (h % 2);
-      const A sum = chain_elements<A>(items, m, first_row + lane, first_col + c, span.chain, op);
+      const A sum = chain_elements<A>(items, m, first_row + lane, first_col + c, chain_of(span), op);
       if (h < 2) {
         halves[0] = ck::merge(halves[0], sum);
       } else {
@@ -156,12 +164,14 @@ template <typename A, typename Put>
 CK_DEVICE void merge_stage(const A* stage, const Stage& shape, int staged, int cols, const Put& put) {
   const int together = shape.readers * staged;  // threads of a column: a power of two, at most 32
   const int total = (cols * together + ck::kWarp - 1) / ck::kWarp * ck::kWarp;
-  const int reader = threadIdx.x % shape.readers;
-  const int q = threadIdx.x % together / shape.readers;
+  const int log2 = log2_of(together);
+  const int place = threadIdx.x & (together - 1);
+  const int reader = place & (shape.readers - 1);
+  const int q = place >> log2_of(shape.readers);
   const bool eight = shape.lanes == 8 * shape.readers;
   CK_NO_UNROLL
   for (int i = threadIdx.x; i < total; i += blockDim.x) {
-    const int col = i / together;
+    const int col = i >> log2;
     const A* const from =
         stage + q * shape.chunk + reader * shape.row + (col < cols ? col : cols - 1);
     const int step = shape.readers * shape.row;
@@ -176,7 +186,7 @@ CK_DEVICE void merge_stage(const A* stage, const Stage& shape, int staged, int c
     for (int away = shape.readers / 2; away > 0; away /= 2) sum = ck::merge_across(sum, away);
     CK_NO_UNROLL
     for (int away = shape.readers; away < together; away *= 2) sum = ck::merge_across(sum, away);
-    if (col < cols && i % together == 0) put(col, sum);
+    if (col < cols && place == 0) put(col, sum);
   }
 }
 
@@ -218,10 +228,11 @@ CK_DEVICE void sum_rounds(const Plan& plan, const Stage& shape, int64_t chunks, 
   }
   if (plan.rounds == 1 && rounds == 1) return;
   // The threads that put was called from.
-  const int together = shape.readers * plan.staged;
+  const int log2 = log2_of(shape.readers * plan.staged);
   CK_NO_UNROLL
-  for (int i = threadIdx.x; i < cols * together; i += blockDim.x) {
-    if (i % together == 0) deliver(i / together, pop_rounds(stack + i / together, cols, rounds));
+  for (int i = threadIdx.x; i < cols << log2; i += blockDim.x) {
+    const int col = i >> log2;
+    if (i == col << log2) deliver(col, pop_rounds(stack + col, cols, rounds));
   }
 }
 

@@ -56,57 +56,66 @@ CK_DEVICE int64_t collect_kept(const Plan& plan, int64_t item, int64_t cols, int
   return static_cast<int64_t>(*total);
 }
 
-// kPlain: one matrix whose elements are loaded by four, and nothing else but x.
-template <typename T, typename A, bool kPlain>
+template <typename T, typename A, int kForm>
 CK_KERNEL_BLOCKS(kMaxThreads, 2)
 sum_columns(const Items items, const Plan plan) {
+  constexpr bool kPlain = kForm != kAny;
   CK_DYNAMIC_SHARED(unsigned char, shared);
   ck::dependency_wait();
   const unsigned item = kPlain ? 0 : blockIdx.x / plan.parts;
   const int part = kPlain ? blockIdx.x : blockIdx.x - item * plan.parts;
   Matrix<T> m;
-  if (!open_item<T>(items, plan, item, part == 0 && threadIdx.x == 0, m)) return;
-  const int chain = ck::column_chain(m.rows);
-  const int chunk_rows = ck::kColumnLanes * chain;
+  if (!open_item<T, kForm>(items, plan, item, part == 0 && threadIdx.x == 0, m)) return;
+  const int chunk_log2 = ck::column_chunk_log2(m.rows);
   const int64_t chunks = ck::column_chunks(m.rows);
-  const int64_t share = static_cast<int64_t>(plan.staged) * plan.rounds;  // chunks of a split
-  const int used = static_cast<int>((chunks + share - 1) / share);        // splits with rows
+  // Splits with rows.
+  const int used =
+      static_cast<int>((chunks + (int64_t{1} << plan.share_log2) - 1) >> plan.share_log2);
+  const auto end_with = [&](int64_t col, A sum, int64_t kept) {
+    if (kPlain) {
+      static_cast<float*>(m.out)[col] = ck::rounded<float>(sum);
+    } else {
+      finish(plan, m, col, sum, kept);
+    }
+  };
   const int writers = plan.tiles * plan.splits;
   if (part >= writers) {
     int64_t kept = m.rows;
     if (!kPlain && plan.counted) kept = collect_kept(plan, item, m.cols, used);
-    const int64_t each = (m.cols + plan.readers - 1) / plan.readers;
-    const int64_t first = (part - writers) * each;
-    const int64_t end = first + each < m.cols ? first + each : m.cols;
-    gather<A>(plan, item, first, end, used,
-              [&](int64_t col, A sum) { finish(plan, m, col, sum, kept); });
+    const int64_t first = static_cast<int64_t>(part - writers) * plan.columns_of_reader;
+    const int64_t last = first + plan.columns_of_reader;
+    gather<A>(plan, item, first, last < m.cols ? last : m.cols, used,
+              [&](int64_t col, A sum) { end_with(col, sum, kept); });
     return;
   }
-  const int tile = part / plan.splits;
-  const int split = part - tile * plan.splits;
+  const int tile = part >> log2_of(plan.splits);
+  const int split = part & (plan.splits - 1);
   const int64_t first_col = static_cast<int64_t>(tile) * plan.tile;
   if (first_col >= m.cols || (plan.splits > 1 && split >= used)) return;
-  const int cols = static_cast<int>(plan.tile == 0 || m.cols - first_col < plan.tile
-                                        ? m.cols - first_col
-                                        : plan.tile);
+  const bool flat = kPlain ? kForm == kPlainFlat : plan.tile == 0;
+  const int cols = static_cast<int>(flat || m.cols - first_col < plan.tile ? m.cols - first_col
+                                                                           : plan.tile);
   const bool quads = kPlain || (m.vectors && !has_extras(items));
-  Span span{split * share, quads ? m.rows / chunk_rows : 0, chain};
-  const bool flat = plan.tile == 0;
+  Span span{static_cast<int64_t>(split) << plan.share_log2, quads ? m.rows >> chunk_log2 : 0,
+            chunk_log2};
   if (!flat && first_col + kGroup * seat_of(plan.tile).group + kGroup > m.cols) span.whole = 0;
-  Places places{0, static_cast<int>(threadIdx.x)};
+  const uint32_t inverse = !flat                ? 0
+                           : kForm == kPlainFlat ? plan.places_inverse
+                                                 : inverse_of(places_of(m.cols));
+  Places places{inverse, 0, static_cast<int>(threadIdx.x)};
   int64_t past = 0;
   auto start = [&]() {
     return flat ? next_place(plan, m, span, places) : next_chunk(plan, m, span, first_col, past);
   };
   Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
   A* const stage = reinterpret_cast<A*>(ring + kRingSlots * blockDim.x);
-  auto feed = flat ? open_feed(ring, start, ck::kColumnLanes * m.cols, chain / kTogether)
-                   : open_feed(ring, start, kSlots * m.ld, chain);
+  auto feed = open_feed(ring, start, flat ? ck::kColumnLanes * m.cols : kSlots * m.ld,
+                        flat ? chain_of(span) / kTogether : chain_of(span));
   int64_t kept = m.rows;
   if (!kPlain && plan.counted) {
-    const int64_t first = span.first * chunk_rows;
-    const int64_t rows = share * chunk_rows;
-    kept = count_kept(items, first, first + rows < m.rows ? first + rows : m.rows);
+    const int64_t first = span.first << chunk_log2;
+    const int64_t end = first + (int64_t{1} << (plan.share_log2 + chunk_log2));
+    kept = count_kept(items, first, end < m.rows ? end : m.rows);
     if (plan.splits > 1 && tile == 0 && threadIdx.x == 0) {
       hand_over(plan, words_at(plan, item, m.cols, split),
                 {static_cast<uint32_t>(kept), static_cast<uint32_t>(kept >> 32)});
@@ -114,10 +123,10 @@ sum_columns(const Items items, const Plan plan) {
   }
   const auto add = [](A& sum, float x) { ck::add(sum, x); };
   sum_rounds(
-      plan, stage_of(plan.tile, plan.staged, cols), chunks - span.first, cols, stage,
+      plan, stage_of(flat ? 0 : plan.tile, plan.staged, cols), chunks - span.first, cols, stage,
       [&](int round) {
         if (flat) {
-          stage_flat(items, plan, m, span, round, quads, feed, stage, add);
+          stage_flat(items, plan, m, span, round, quads, inverse, feed, stage, add);
         } else {
           stage_tile(items, plan, m, span, round, first_col, quads, feed, stage, add);
         }
@@ -126,7 +135,7 @@ sum_columns(const Items items, const Plan plan) {
         if (plan.splits > 1) {
           hand_over(plan, words_at(plan, item, first_col + col, split), halves(sum));
         } else {
-          finish(plan, m, first_col + col, sum, kept);
+          end_with(first_col + col, sum, kept);
         }
       });
 }

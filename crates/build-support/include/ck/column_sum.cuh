@@ -26,15 +26,15 @@ namespace ck {
 
 constexpr int kColumnLanes = 32;
 
-// Rows that a lane of a chunk adds. Short columns have short chains, so that few rows still occupy
-// many threads.
-CK_HOST_DEVICE int column_chain(int64_t rows) { return rows <= 4096 ? 4 : rows <= 8192 ? 8 : 16; }
-
-// Rows of a chunk, and chunks of a column.
-CK_HOST_DEVICE int column_chunk_rows(int64_t rows) { return kColumnLanes * column_chain(rows); }
+// Binary logarithm of the rows of a chunk; the rows that a lane of it adds; chunks of a column. Short
+// columns have short chains, so that few rows still occupy many threads.
+CK_HOST_DEVICE int column_chunk_log2(int64_t rows) { return rows <= 4096 ? 7 : rows <= 8192 ? 8 : 9; }
+CK_HOST_DEVICE int column_chain(int64_t rows) {
+  return (1 << column_chunk_log2(rows)) / kColumnLanes;
+}
 CK_HOST_DEVICE int64_t column_chunks(int64_t rows) {
-  const int chunk = column_chunk_rows(rows);
-  return (rows + chunk - 1) / chunk;
+  const int log2 = column_chunk_log2(rows);
+  return (rows + (int64_t{1} << log2) - 1) >> log2;
 }
 
 struct F32x2 {

@@ -61,7 +61,7 @@ CK_KERNEL_BLOCKS(kMaxThreads, 2)
 sum_columns(const Items items, const Plan plan) {
   constexpr bool kPlain = kForm != kAny;
   CK_DYNAMIC_SHARED(unsigned char, shared);
-  ck::dependency_wait();
+  if (!kPlain) ck::dependency_wait();  // opening an item may read device memory
   const unsigned item = kPlain ? 0 : blockIdx.x / plan.parts;
   const int part = kPlain ? blockIdx.x : blockIdx.x - item * plan.parts;
   Matrix<T> m;
@@ -80,6 +80,7 @@ sum_columns(const Items items, const Plan plan) {
   };
   const int writers = plan.tiles * plan.splits;
   if (part >= writers) {
+    if (kPlain) ck::dependency_wait();
     int64_t kept = m.rows;
     if (!kPlain && plan.counted) kept = collect_kept(plan, item, m.cols, used);
     const int64_t first = static_cast<int64_t>(part - writers) * plan.columns_of_reader;
@@ -91,7 +92,10 @@ sum_columns(const Items items, const Plan plan) {
   const int tile = part >> log2_of(plan.splits);
   const int split = part & (plan.splits - 1);
   const int64_t first_col = static_cast<int64_t>(tile) * plan.tile;
-  if (first_col >= m.cols || (plan.splits > 1 && split >= used)) return;
+  if (first_col >= m.cols || (plan.splits > 1 && split >= used)) {
+    if (kPlain) ck::dependency_wait();
+    return;
+  }
   const bool flat = kPlain ? kForm == kPlainFlat : plan.tile == 0;
   const int cols = static_cast<int>(flat || m.cols - first_col < plan.tile ? m.cols - first_col
                                                                            : plan.tile);
@@ -109,6 +113,7 @@ sum_columns(const Items items, const Plan plan) {
   };
   Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
   A* const stage = reinterpret_cast<A*>(ring + kRingSlots * blockDim.x);
+  if (kPlain) ck::dependency_wait();
   auto feed = open_feed(ring, start, flat ? ck::kColumnLanes * m.cols : kSlots * m.ld,
                         flat ? chain_of(span) / kTogether : chain_of(span));
   int64_t kept = m.rows;

@@ -39,9 +39,7 @@ static Plan spline_plan(int64_t rows, int64_t inputs, int64_t outputs, int64_t i
   plan.stack = 1;
   while (1 << (plan.stack - 1) < plan.rounds) ++plan.stack;
   plan.threads = kSplineThreads;
-  plan.readers = plan.splits > 1
-                     ? static_cast<int>(ceil_div(inputs * of_input * plan.splits, kSplineThreads * 8))
-                     : 0;
+  plan.readers = plan.splits > 1 ? readers_for(plan, inputs * of_input) : 0;
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #include "moments.cuh"
 #include "plan.cuh"
 #include "sum_columns.cuh"
+#include "sum_packed.cuh"
 
 namespace reduce {
 
@@ -20,7 +21,21 @@ inline ck::LaunchConfig config_of(const Launch& launch) {
 }
 
 template <typename T>
+inline int launch_packed(const Items& items, const Launch& launch) {
+  const ck::LaunchConfig config = config_of(launch);
+  switch (launch.accumulator) {
+    case RED_SUM_F64:
+      return ck::launch<sum_packed<T, double>>(config, items, launch.plan, launch.items);
+    case RED_SUM_F32:
+      return ck::launch<sum_packed<T, float>>(config, items, launch.plan, launch.items);
+    default:
+      return ck::launch<sum_packed<T, ck::F32x2>>(config, items, launch.plan, launch.items);
+  }
+}
+
+template <typename T>
 inline int launch_sums(const Items& items, const Launch& launch) {
+  if (launch.form == kPacked) return launch_packed<T>(items, launch);
   const ck::LaunchConfig config = config_of(launch);
   switch (launch.accumulator) {
     case RED_SUM_F64:

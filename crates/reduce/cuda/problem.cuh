@@ -49,6 +49,7 @@ struct Plan {
   int parts;    // blocks of an item
   int stack;    // accumulators a column that merge rounds
   uint32_t places_inverse;  // kPlainFlat: 2^32 / places of a chunk, rounded up
+  bool runs;    // groups of four elements run on from term to term: flat and packed layouts
   bool vectors; // one matrix: elements may be loaded by four
   bool mean;
   bool out_as_x;
@@ -71,7 +72,8 @@ CK_DEVICE int log2_of(int power) { return 31 - __clz(power); }
 enum Form {
   kAny = 0,
   kPlainFlat = 1,  // one matrix, elements loaded by four, nothing else but x; alpha 1, beta 0, f32 out,
-  kPlainTile = 2   // no mean; in the one layout
+  kPlainTile = 2,  // no mean; in the one layout
+  kPacked = 3      // several items a block
 };
 
 // One item, opened.
@@ -148,7 +150,7 @@ CK_DEVICE bool open_item(const Items& items, const Plan& plan, int64_t item, boo
       return false;
     }
   }
-  m.vectors = loads_by_group<T>(m.x, m.cols, m.ld, plan.tile == 0);
+  m.vectors = loads_by_group<T>(m.x, m.cols, m.ld, plan.runs);
   return true;
 }
 

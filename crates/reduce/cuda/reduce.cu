@@ -25,7 +25,7 @@ static int check_enums(const red_sum_params& p) {
   if (p.accumulator < RED_SUM_F32X2 || p.accumulator > RED_SUM_F32) {
     return refuse(CK_BAD_ENUM, RED_ARG_accumulator);
   }
-  if (p.path < RED_PATH_AUTO || p.path > RED_PATH_TILE_128) return refuse(CK_BAD_ENUM, RED_ARG_path);
+  if (p.path < RED_PATH_AUTO || p.path > RED_PATH_PACKED) return refuse(CK_BAD_ENUM, RED_ARG_path);
   if (p.mean < 0 || p.mean > 1) return refuse(CK_BAD_ENUM, RED_ARG_mean);
   return 0;
 }
@@ -33,6 +33,10 @@ static int check_enums(const red_sum_params& p) {
 static int check_splits(int splits) {
   const bool power = splits >= 0 && (splits & (splits - 1)) == 0;
   return power && splits <= RED_MAX_SPLITS ? 0 : refuse(CK_BAD_VALUE, RED_ARG_splits);
+}
+
+static bool can_pack(int kind, const red_sum_params& p) {
+  return kind == kRows || (kind == kSegments && p.cols == 1);
 }
 
 static int check_sizes(int kind, const red_sum_params& p) {
@@ -61,8 +65,9 @@ static int check_sizes(int kind, const red_sum_params& p) {
       return refuse(CK_BAD_SIZE, RED_ARG_count);
     }
   }
-  const int limit = p.path == RED_PATH_FLAT && (kind == kRows ? 1 : p.cols) > kMaxFlatColumns;
-  return limit ? refuse(CK_UNSUPPORTED, RED_ARG_path) : 0;
+  const bool too_wide = p.path == RED_PATH_FLAT && (kind == kRows ? 1 : p.cols) > kMaxFlatColumns;
+  const bool unpacked = p.path == RED_PATH_PACKED && (!can_pack(kind, p) || p.splits > 1);
+  return too_wide || unpacked ? refuse(CK_UNSUPPORTED, RED_ARG_path) : 0;
 }
 
 static Extent extent_of(int kind, const red_sum_params& p) {
@@ -75,6 +80,14 @@ static Extent extent_of(int kind, const red_sum_params& p) {
     default:
       return {1, p.rows, p.cols};
   }
+}
+
+// Items that fill the GPU without sharing one among blocks.
+constexpr int64_t kManyItems = 1024;
+
+static bool packs(int kind, const red_sum_params& p) {
+  if (p.path != RED_PATH_AUTO) return p.path == RED_PATH_PACKED;
+  return can_pack(kind, p) && p.splits <= 1 && extent_of(kind, p).items >= kManyItems;
 }
 
 static bool nothing_to_do(int kind, const red_sum_params& p) {
@@ -141,7 +154,7 @@ static Items items_of(int kind, const red_sum_params& p) {
 
 template <typename T>
 static bool quads(const Items& items, const Plan& plan) {
-  return loads_by_group<T>(items.x, items.cols, items.ld, plan.tile == 0);
+  return loads_by_group<T>(items.x, items.cols, items.ld, plan.runs);
 }
 
 static size_t workspace_of(const Extent& e, const Plan& plan) {
@@ -172,6 +185,35 @@ static int place(const Extent& e, int dtype, void* workspace, size_t workspace_b
   return 0;
 }
 
+static int launch_as(int dtype, const Items& items, const Launch& launch) {
+  switch (dtype) {
+    case RED_F32:
+      return sums_f32(items, launch);
+    case RED_BF16:
+      return sums_bf16(items, launch);
+    default:
+      return sums_f16(items, launch);
+  }
+}
+
+static int sum_packed_items(const red_sum_params& p, Items items, const Extent& e, void* stream) {
+  Launch launch{};
+  launch.plan = pack(e.rows);
+  launch.plan.mean = p.mean != 0;
+  launch.plan.out_as_x = p.out_dtype == RED_OUT_AS_X;
+  launch.accumulator = p.accumulator;
+  launch.form = kPacked;
+  launch.items = e.items;
+  launch.blocks = ceil_div(e.items, launch.plan.tile);
+  if (launch.blocks > kMostBlocks) return refuse(CK_BAD_SIZE, RED_ARG_rows);
+  launch.shared_bytes = packed_bytes_of(launch.plan, p.accumulator == RED_SUM_F32 ? 4 : 8);
+  launch.stream = stream;
+  ck::Device device;
+  if (const int error = ck::current_device(&device)) return error;
+  launch.pdl = device.major >= 9;
+  return launch_as(p.dtype, items, launch);
+}
+
 static int sum(int kind, const red_sum_params* params, void* stream) {
   if (params == nullptr) return refuse(CK_NULL_POINTER, RED_ARG_params);
   const red_sum_params& p = *params;
@@ -181,6 +223,7 @@ static int sum(int kind, const red_sum_params* params, void* stream) {
   if (const int error = check_pointers(kind, p)) return error;
   const Items items = items_of(kind, p);
   const Extent e = extent_of(kind, p);
+  if (packs(kind, p)) return sum_packed_items(p, items, e, stream);
   Launch launch{};
   launch.plan = cut(e, p.path, p.splits == 0 && p.workspace == nullptr ? 1 : p.splits);
   launch.accumulator = p.accumulator;
@@ -210,19 +253,13 @@ static int sum(int kind, const red_sum_params* params, void* stream) {
     const uint32_t places = static_cast<uint32_t>(ck::kColumnLanes / kGroup * e.cols);
     plan.places_inverse = 0xffffffffu / places + 1;
   }
-  switch (p.dtype) {
-    case RED_F32:
-      return sums_f32(items, launch);
-    case RED_BF16:
-      return sums_bf16(items, launch);
-    default:
-      return sums_f16(items, launch);
-  }
+  return launch_as(p.dtype, items, launch);
 }
 
 static size_t sum_workspace(int kind, const red_sum_params* params) {
   if (params == nullptr || params->struct_size != sizeof(red_sum_params)) return 0;
   if (check_sizes(kind, *params) != 0 || nothing_to_do(kind, *params)) return 0;
+  if (packs(kind, *params)) return 0;
   const Extent e = extent_of(kind, *params);
   return workspace_of(e, cut(e, params->path, params->splits));
 }

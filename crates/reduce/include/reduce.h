@@ -58,13 +58,15 @@ enum red_out { RED_OUT_F32 = 0, RED_OUT_AS_X = 1 };
 enum red_accumulator { RED_SUM_F32X2 = 0, RED_SUM_F64 = 1, RED_SUM_F32 = 2 };
 
 /* How a block finds its elements, for tests: the bytes are the same. A path that cannot run the
- * problem (RED_PATH_FLAT: more than 128 columns) is CK_UNSUPPORTED. */
+ * problem (RED_PATH_FLAT: more than 128 columns; RED_PATH_PACKED: not rows, nor segments of one column,
+ * or several splits) is CK_UNSUPPORTED. */
 enum red_path {
   RED_PATH_AUTO = 0,
   RED_PATH_FLAT = 1,    /* 32 rows at once, as one run of elements */
   RED_PATH_TILE_32 = 2, /* tiles of 32 columns */
   RED_PATH_TILE_64 = 3,
-  RED_PATH_TILE_128 = 4
+  RED_PATH_TILE_128 = 4,
+  RED_PATH_PACKED = 5   /* several rows, or segments of one column, a block */
 };
 
 /* What the status word may say of the first bad device value: cause << 24 | min(item, 2^24 - 1). */

@@ -19,6 +19,7 @@ pub const RED_PATH_FLAT: red_path = 1;
 pub const RED_PATH_TILE_32: red_path = 2;
 pub const RED_PATH_TILE_64: red_path = 3;
 pub const RED_PATH_TILE_128: red_path = 4;
+pub const RED_PATH_PACKED: red_path = 5;
 pub type red_path = ::std::os::raw::c_uint;
 pub const RED_DEVICE_OK: red_device_status = 0;
 pub const RED_DEVICE_BAD_INDEX: red_device_status = 1;

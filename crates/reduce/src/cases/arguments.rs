@@ -112,7 +112,7 @@ fn sums() -> Vec<Case> {
         columns("accumulator-3", BAD_ENUM + RED_ARG_accumulator, |p| {
             p.accumulator = 3
         }),
-        columns("path-5", BAD_ENUM + RED_ARG_path, |p| p.path = 5),
+        columns("path-6", BAD_ENUM + RED_ARG_path, |p| p.path = 6),
         columns("splits-3", BAD_VALUE + RED_ARG_splits, |p| p.splits = 3),
         columns("splits-512", BAD_VALUE + RED_ARG_splits, |p| p.splits = 512),
         columns("splits-minus-2", BAD_VALUE + RED_ARG_splits, |p| {
@@ -203,6 +203,14 @@ fn sums() -> Vec<Case> {
                 p.workspace_bytes = 7 * 2 * 16 - 1;
             },
         ),
+        columns("packed-columns", UNSUPPORTED + RED_ARG_path, |p| p.path = 5),
+        segments("packed-of-6-columns", UNSUPPORTED + RED_ARG_path, |p| {
+            p.path = 5
+        }),
+        row_sums("packed-in-splits", UNSUPPORTED + RED_ARG_path, |p| {
+            p.path = 5;
+            p.splits = 2;
+        }),
         refused(
             Spec::new("refuses-flat-of-129", [40, 129]),
             UNSUPPORTED + RED_ARG_path,

@@ -1,6 +1,5 @@
 // C ABI of the baselines.
 #include "baselines.cuh"
-
 #include "checks.cuh"
 
 namespace reduce {

@@ -1,9 +1,9 @@
 // A thread's share of a chunk: four lanes, or one lane of four columns, each a chain of K terms.
 //
-// Elements come through a ring in shared memory that belongs to the thread alone: asynchronous copies
-// keep up to a whole chain under way without a register, the next chain's among them, and the loop
-// that adds is short, which counts where a kernel runs for a few microseconds and every line of
-// its code is fetched once.
+// Elements come through a ring in shared memory that belongs to the thread alone: asynchronous
+// copies keep up to a whole chain under way without a register, the next chain's among them, and
+// the loop that adds is short, which counts where a kernel runs for a few microseconds and every
+// line of its code is fetched once.
 #pragma once
 
 #include <ck/pipeline.cuh>
@@ -42,9 +42,9 @@ CK_DEVICE void copy_quad(Quad<T>* to, const T* from) {
   ck::copy_async_8(to, from);
 }
 
-// The runs of a thread, one after another: `start()` is where the next begins, null behind the last. A
-// run is loads of four, `unit` elements apart, copied by groups of four; kRingGroups groups are in the
-// ring.
+// The runs of a thread, one after another: `start()` is where the next begins, null behind the
+// last. A run is loads of four, `unit` elements apart, copied by groups of four; kRingGroups groups
+// are in the ring.
 constexpr int kTogether = 4;
 constexpr int kRingGroups = 4;
 constexpr int kRingSlots = kTogether * kRingGroups;

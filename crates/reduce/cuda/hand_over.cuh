@@ -1,9 +1,9 @@
 // Splits hand their sums to a reader through the workspace.
 //
-// A sum travels as two 64-bit words, (full << 32) | half of its bits, stored and loaded relaxed: each
-// word carries its own flag, so no fence, no counter and no last block is needed, and the reader pays
-// one trip to L2. The reader sets each word back to 0, so the next launch finds the workspace as
-// the first did.
+// A sum travels as two 64-bit words, (full << 32) | half of its bits, stored and loaded relaxed:
+// each word carries its own flag, so no fence, no counter and no last block is needed, and the
+// reader pays one trip to L2. The reader sets each word back to 0, so the next launch finds the
+// workspace as the first did.
 #pragma once
 
 #include <ck/memory.cuh>
@@ -29,8 +29,7 @@ CK_DEVICE void restore(Halves h, ck::F32x2& a) {
   a = {__uint_as_float(h.first), __uint_as_float(h.second)};
 }
 CK_DEVICE void restore(Halves h, double& a) {
-  a = __longlong_as_double(
-      static_cast<long long>(static_cast<uint64_t>(h.second) << 32 | h.first));
+  a = __longlong_as_double(static_cast<long long>(static_cast<uint64_t>(h.second) << 32 | h.first));
 }
 CK_DEVICE void restore(Halves h, float& a) { a = __uint_as_float(h.first); }
 

@@ -1,7 +1,6 @@
 // C ABI of the spline gradient.
-#include "kan_spline.cuh"
-
 #include "checks.cuh"
+#include "kan_spline.cuh"
 #include "plan.cuh"
 
 namespace reduce {

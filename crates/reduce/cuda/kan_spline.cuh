@@ -1,9 +1,9 @@
 // The gradient of cubic spline coefficients, summed over the batch as it is made:
 // dc[i, g, o] = sum_b B_g(x[b, i]) * dy[b, o].
 //
-// A block takes one input and a run of chunks of the batch. Splines are evaluated once for each row, not
-// once for each output: at most four differ from 0, and the first of them is known from the interval.
-// A warp then has the 32 lanes of one column (g, o) at a time.
+// A block takes one input and a run of chunks of the batch. Splines are evaluated once for each
+// row, not once for each output: at most four differ from 0, and the first of them is known from
+// the interval. A warp then has the 32 lanes of one column (g, o) at a time.
 #pragma once
 
 #include <ck/pipeline.cuh>
@@ -33,7 +33,8 @@ CK_DEVICE float share_of(float part, float whole) {
   return whole == 0.0f ? 0.0f : __fdiv_rn(part, whole);
 }
 
-// The interval of x, or -1, and the four splines that can differ from 0 there: interval - 3 .. interval.
+// The interval of x, or -1, and the four splines that can differ from 0 there: interval - 3 ..
+// interval.
 CK_DEVICE int evaluate(const float* knots, int intervals, float x, float (&b)[kDegree + 1]) {
   const int last = intervals + 2 * kDegree;  // knots 0 .. last
   int at = -1;
@@ -60,13 +61,12 @@ CK_DEVICE int evaluate(const float* knots, int intervals, float x, float (&b)[kD
         if (k >= kDegree - d) b[k] = 0.0f;
         continue;
       }
-      const float left = __fmul_rn(
-          share_of(__fsub_rn(x, knots[g]), __fsub_rn(knots[g + d], knots[g])), b[k]);
+      const float left =
+          __fmul_rn(share_of(__fsub_rn(x, knots[g]), __fsub_rn(knots[g + d], knots[g])), b[k]);
       const float next = k < kDegree ? b[k + 1 <= kDegree ? k + 1 : k] : 0.0f;
-      const float right =
-          __fmul_rn(share_of(__fsub_rn(knots[g + d + 1], x),
-                             __fsub_rn(knots[g + d + 1], knots[g + 1])),
-                    next);
+      const float right = __fmul_rn(
+          share_of(__fsub_rn(knots[g + d + 1], x), __fsub_rn(knots[g + d + 1], knots[g + 1])),
+          next);
       b[k] = __fadd_rn(left, right);
     }
   }
@@ -75,7 +75,7 @@ CK_DEVICE int evaluate(const float* knots, int intervals, float x, float (&b)[kD
 
 CK_KERNEL_BLOCKS(kSplineThreads, 1)
 sum_splines(const Spline s, const Plan plan) {
-  CK_SHARED(float, values, kSplineRows * (kDegree + 1));
+  CK_SHARED(float, values, kSplineRows*(kDegree + 1));
   CK_SHARED(int, intervals, kSplineRows);
   CK_DYNAMIC_SHARED(ck::F32x2, stack);
   ck::dependency_wait();

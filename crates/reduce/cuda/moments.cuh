@@ -63,8 +63,8 @@ CK_KERNEL_BLOCKS(kMaxThreads, 2)
 sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   CK_DYNAMIC_SHARED(unsigned char, shared);
   ck::dependency_wait();
-  const Matrix<T> m = {static_cast<const T*>(items.x), nullptr, items.rows, 1, 1, 1.0f, 0.0f,
-                       plan.vectors};
+  const Matrix<T> m = {
+      static_cast<const T*>(items.x), nullptr, items.rows, 1, 1, 1.0f, 0.0f, plan.vectors};
   const int chunk_log2 = ck::column_chunk_log2(m.rows);
   const int64_t chunks = ck::column_chunks(m.rows);
   const int used =
@@ -82,8 +82,7 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
       count += static_cast<unsigned long long>(parts[0].second) << 32 | parts[0].first;
     }
     largest_and_count(largest, count);
-    gather<A>(plan, 0, 0, 1, used,
-              [&](int64_t, A sum) { put_moments(out, sum, largest, count); });
+    gather<A>(plan, 0, 0, 1, used, [&](int64_t, A sum) { put_moments(out, sum, largest, count); });
     return;
   }
   if (plan.splits > 1 && split >= used) return;
@@ -103,7 +102,9 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   };
   sum_rounds(
       plan, stage_of(0, plan.staged, 1), chunks - span.first, 1, stage,
-      [&](int round) { stage_flat(items, plan, m, span, round, m.vectors, inverse, feed, stage, look); },
+      [&](int round) {
+        stage_flat(items, plan, m, span, round, m.vectors, inverse, feed, stage, look);
+      },
       [&](int, A sum) { total = sum; });
   largest_and_count(largest, count);
   if (threadIdx.x != 0) return;  // thread 0 has the one column's sum

@@ -47,9 +47,9 @@ inline int64_t most_chunks(int64_t rows) {
   return rows > 4096 && chunks < 32 ? 32 : chunks;
 }
 
-// Threads of tiles that read at once, at most: 512 a multiprocessor of the largest GPUs, so that no block
-// waits for another to end, and half of that for up to 8192 rows, where more splits cost more to merge
-// than they read faster. Flat blocks load everything at the start: one a multiprocessor.
+// Threads of tiles that read at once, at most: 512 a multiprocessor of the largest GPUs, so that no
+// block waits for another to end, and half of that for up to 8192 rows, where more splits cost more
+// to merge than they read faster. Flat blocks load everything at the start: one a multiprocessor.
 constexpr int64_t kTileReading = 512 * 132;
 constexpr int64_t kLongColumn = 8192;
 constexpr int64_t kFlatBlocks = 128;
@@ -80,9 +80,9 @@ inline int64_t splits_for(const Extent& e, int tile, int64_t tiles, int64_t chun
   const bool flat = tile == 0;
   const int64_t most = flat || tiles == 1 ? kFlatBlocks : RED_MAX_SPLITS;
   const int64_t threads = flat ? 1 : kSlots * tile / kGroup;
-  const int64_t reading = flat                      ? kFlatBlocksOfMany
+  const int64_t reading = flat                    ? kFlatBlocksOfMany
                           : e.rows <= kLongColumn ? kTileReading / 2
-                                                    : kTileReading;
+                                                  : kTileReading;
   int64_t splits = 1;
   while (splits < most && splits < chunks && 2 * splits * tiles * e.items * threads <= reading) {
     splits *= 2;
@@ -95,8 +95,8 @@ inline int readers_for(const Plan& plan, int64_t cols) {
   return static_cast<int>(ceil_div(cols * (plan.splits / run_of(plan.splits)), plan.threads));
 }
 
-// A plan but for its words and what the results need. `splits`: 0 as many as help; 1 where there is no
-// workspace.
+// A plan but for its words and what the results need. `splits`: 0 as many as help; 1 where there is
+// no workspace.
 inline Plan cut(const Extent& e, int path, int splits) {
   Plan plan{};
   plan.tile = tile_for(e, path);
@@ -111,7 +111,8 @@ inline Plan cut(const Extent& e, int path, int splits) {
   int64_t staged = plan.tile == 0 ? kMaxStaged : 1;
   if (staged > share) staged = share;
   const int cols = plan.tile == 0 ? static_cast<int>(e.cols) : plan.tile;
-  while (staged > 1 && staged * stage_of(plan.tile, static_cast<int>(staged), cols).chunk > kStagedSums) {
+  while (staged > 1 &&
+         staged * stage_of(plan.tile, static_cast<int>(staged), cols).chunk > kStagedSums) {
     staged /= 2;
   }
   plan.staged = static_cast<int>(staged);
@@ -149,16 +150,18 @@ inline Plan pack(int64_t rows) {
   return plan;
 }
 inline unsigned packed_bytes_of(const Plan& plan, size_t accumulator) {
-  const int64_t sums = static_cast<int64_t>(plan.staged) * packed_stage(plan.staged, plan.tile).chunk +
-                       static_cast<int64_t>(plan.stack) * plan.tile;
+  const int64_t sums =
+      static_cast<int64_t>(plan.staged) * packed_stage(plan.staged, plan.tile).chunk +
+      static_cast<int64_t>(plan.stack) * plan.tile;
   return static_cast<unsigned>(sums * accumulator);
 }
 
 inline unsigned shared_bytes_of(const Plan& plan, int64_t cols, size_t element,
                                 size_t accumulator) {
   const int width = plan.tile == 0 ? static_cast<int>(cols) : plan.tile;
-  const int64_t sums = static_cast<int64_t>(plan.staged) * stage_of(plan.tile, plan.staged, width).chunk +
-                       static_cast<int64_t>(plan.stack) * width;
+  const int64_t sums =
+      static_cast<int64_t>(plan.staged) * stage_of(plan.tile, plan.staged, width).chunk +
+      static_cast<int64_t>(plan.stack) * width;
   const size_t ring = kRingSlots * kGroup * element * plan.threads;
   return static_cast<unsigned>(ring + sums * accumulator);
 }

@@ -37,24 +37,24 @@ struct Items {
 // merge the splits' sums, if there is more than one. Blocks are dispatched in index order and a
 // reader waits for lower ones alone, so it never keeps one from running.
 struct Plan {
-  int tile;     // columns of a tile, a multiple of 4; 0: flat, all columns in one
-  int staged;   // chunks in shared memory at once: 1, 2, 4, 8
-  int rounds;   // times that many chunks
+  int tile;        // columns of a tile, a multiple of 4; 0: flat, all columns in one
+  int staged;      // chunks in shared memory at once: 1, 2, 4, 8
+  int rounds;      // times that many chunks
   int share_log2;  // of staged * rounds
-  int splits;   // blocks that share a column: a power of two, up to RED_MAX_SPLITS
+  int splits;      // blocks that share a column: a power of two, up to RED_MAX_SPLITS
   int tiles;
   int readers;
   int columns_of_reader;
   int threads;
-  int parts;    // blocks of an item
-  int stack;    // accumulators a column that merge rounds
+  int parts;                // blocks of an item
+  int stack;                // accumulators a column that merge rounds
   uint32_t places_inverse;  // kPlainFlat: 2^32 / places of a chunk, rounded up
-  bool runs;    // groups of four elements run on from term to term: flat and packed layouts
-  bool vectors; // one matrix: elements may be loaded by four
+  bool runs;     // groups of four elements run on from term to term: flat and packed layouts
+  bool vectors;  // one matrix: elements may be loaded by four
   bool mean;
   bool out_as_x;
-  bool counted;  // kept rows must be counted: mean with a mask or an index
-  int64_t width;          // columns in the workspace
+  bool counted;   // kept rows must be counted: mean with a mask or an index
+  int64_t width;  // columns in the workspace
   int64_t words_of_item;
   uint64_t* words;
 };
@@ -71,7 +71,8 @@ CK_DEVICE int log2_of(int power) { return 31 - __clz(power); }
 // What a kernel may take for granted.
 enum Form {
   kAny = 0,
-  kPlainFlat = 1,  // one matrix, elements loaded by four, nothing else but x; alpha 1, beta 0, f32 out,
+  kPlainFlat =
+      1,  // one matrix, elements loaded by four, nothing else but x; alpha 1, beta 0, f32 out,
   kPlainTile = 2,  // no mean; in the one layout
   kPacked = 3      // several items a block
 };
@@ -108,8 +109,14 @@ CK_HOST_DEVICE bool loads_by_group(const void* x, int64_t cols, int64_t ld, bool
 template <typename T, int kForm>
 CK_DEVICE bool open_item(const Items& items, const Plan& plan, int64_t item, bool speaks,
                          Matrix<T>& m) {
-  m = {static_cast<const T*>(items.x), items.out,  items.rows, items.cols,
-       items.ld,                       items.alpha, items.beta, plan.vectors};
+  m = {static_cast<const T*>(items.x),
+       items.out,
+       items.rows,
+       items.cols,
+       items.ld,
+       items.alpha,
+       items.beta,
+       plan.vectors};
   if (kForm != kAny || items.kind == kOneMatrix) return true;
   const int64_t out_bytes = plan.out_as_x ? sizeof(T) : sizeof(float);
   if (items.kind == kRows) {

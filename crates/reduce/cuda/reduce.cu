@@ -1,10 +1,9 @@
 // C ABI of the sums and the moments: checks of the host arguments, the cut, and the launch.
-#include "reduce.h"
-
 #include <math.h>
 
 #include "checks.cuh"
 #include "plan.cuh"
+#include "reduce.h"
 
 namespace reduce {
 
@@ -101,7 +100,8 @@ static int check_pointers(int kind, const red_sum_params& p) {
   const bool one = kind == kOneMatrix;
   const bool table = kind == kMatrices;
   const int64_t ld = p.ld != 0 ? p.ld : p.cols;
-  const int64_t stored = table ? 0 : span(one && p.index != nullptr ? p.table_rows : p.rows, ld, p.cols);
+  const int64_t stored =
+      table ? 0 : span(one && p.index != nullptr ? p.table_rows : p.rows, ld, p.cols);
   const int64_t results = kind == kRows ? p.rows : kind == kSegments ? p.count * p.cols : p.cols;
   if (table) {
     if (p.matrices == nullptr) return refuse(CK_NULL_POINTER, RED_ARG_matrices);
@@ -229,7 +229,8 @@ static int sum(int kind, const red_sum_params* params, void* stream) {
   launch.accumulator = p.accumulator;
   launch.stream = stream;
   const size_t accumulator = p.accumulator == RED_SUM_F32 ? 4 : 8;
-  if (const int error = place(e, p.dtype, p.workspace, p.workspace_bytes, accumulator, &launch)) return error;
+  if (const int error = place(e, p.dtype, p.workspace, p.workspace_bytes, accumulator, &launch))
+    return error;
   Plan& plan = launch.plan;
   plan.mean = p.mean != 0;
   plan.out_as_x = p.out_dtype == RED_OUT_AS_X;
@@ -320,14 +321,15 @@ static int moments(const red_moments_params& p, void* stream) {
   launch.plan = moments_plan(p, p.splits == 0 && p.workspace == nullptr ? 1 : p.splits);
   launch.accumulator = p.accumulator;
   launch.stream = stream;
-  if (const int error = place(moments_extent(p), p.dtype, p.workspace, p.workspace_bytes, 8, &launch)) {
+  if (const int error =
+          place(moments_extent(p), p.dtype, p.workspace, p.workspace_bytes, 8, &launch)) {
     return error;
   }
   // One reader, whatever the columns.
   launch.plan.readers = launch.plan.splits > 1 ? 1 : 0;
   launch.blocks = launch.plan.splits + launch.plan.readers;
-  launch.plan.vectors = p.dtype == RED_F32 ? quads<float>(items, launch.plan)
-                                           : quads<ck::bf16>(items, launch.plan);
+  launch.plan.vectors =
+      p.dtype == RED_F32 ? quads<float>(items, launch.plan) : quads<ck::bf16>(items, launch.plan);
   const MomentsOut out{p.sum_squares, p.norm, p.max_abs, p.non_finite};
   switch (p.dtype) {
     case RED_F32:

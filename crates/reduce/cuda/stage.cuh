@@ -5,8 +5,8 @@
 
 namespace reduce {
 
-// How lanes lie in shared memory: chunk q, lane l, column c at q * chunk + l * row + c. The gaps keep
-// the lanes that a half warp reads apart in the banks.
+// How lanes lie in shared memory: chunk q, lane l, column c at q * chunk + l * row + c. The gaps
+// keep the lanes that a half warp reads apart in the banks.
 struct Stage {
   int lanes;  // of a chunk that reach shared memory
   int row;
@@ -38,7 +38,9 @@ CK_DEVICE int chain_of(const Span& span) { return (1 << span.chunk_log2) / ck::k
 CK_DEVICE int places_of(int64_t cols) { return ck::kColumnLanes / kGroup * static_cast<int>(cols); }
 
 // Divides numbers below 2^16 by the places of a chunk.
-CK_DEVICE uint32_t inverse_of(int places) { return 0xffffffffu / static_cast<uint32_t>(places) + 1; }
+CK_DEVICE uint32_t inverse_of(int places) {
+  return 0xffffffffu / static_cast<uint32_t>(places) + 1;
+}
 CK_DEVICE int divide_by(uint32_t inverse, int s) {
   return static_cast<int>(__umulhi(static_cast<unsigned>(s), inverse));
 }
@@ -95,9 +97,9 @@ CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>&
   }
 }
 
-// Tile: a thread has four columns, and four lanes of them, slot, slot + 8, slot + 16, slot + 24, which
-// it merges itself. Its run goes down the rows of a chunk, eight at a time, so that a block reads them
-// in order. Without quads its columns are every (tile / 4)th from its group on.
+// Tile: a thread has four columns, and four lanes of them, slot, slot + 8, slot + 16, slot + 24,
+// which it merges itself. Its run goes down the rows of a chunk, eight at a time, so that a block
+// reads them in order. Without quads its columns are every (tile / 4)th from its group on.
 struct Seat {
   int group;
   int slot;
@@ -116,8 +118,7 @@ CK_DEVICE const T* next_chunk(const Plan& plan, const Matrix<T>& m, const Span& 
   if (past >= plan.rounds || chunk >= span.whole) return nullptr;
   ++past;
   const Seat seat = seat_of(plan.tile);
-  return m.x + ((chunk << span.chunk_log2) + seat.slot) * m.ld + first_col +
-         kGroup * seat.group;
+  return m.x + ((chunk << span.chunk_log2) + seat.slot) * m.ld + first_col + kGroup * seat.group;
 }
 
 template <typename T, typename A, typename Start, typename Op>
@@ -147,7 +148,8 @@ CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>&
     for (int h = 0; h < 4 && first_col + c < m.cols; ++h) {
       // Lanes + 0, + 16, then + 8, + 24.
       const int lane = 8 * (h / 2) + 16 * (h % 2);
-      const A sum = chain_elements<A>(items, m, first_row + lane, first_col + c, chain_of(span), op);
+      const A sum =
+          chain_elements<A>(items, m, first_row + lane, first_col + c, chain_of(span), op);
       if (h < 2) {
         halves[0] = ck::merge(halves[0], sum);
       } else {
@@ -161,7 +163,8 @@ CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>&
 // Merges what is staged: `readers` threads a column and chunk, then across them, then chunks as
 // neighbours. Calls put(column, sum) from one thread a column, the same in every call.
 template <typename A, typename Put>
-CK_DEVICE void merge_stage(const A* stage, const Stage& shape, int staged, int cols, const Put& put) {
+CK_DEVICE void merge_stage(const A* stage, const Stage& shape, int staged, int cols,
+                           const Put& put) {
   const int together = shape.readers * staged;  // threads of a column: a power of two, at most 32
   const int total = (cols * together + ck::kWarp - 1) / ck::kWarp * ck::kWarp;
   const int log2 = log2_of(together);

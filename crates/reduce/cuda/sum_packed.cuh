@@ -1,8 +1,9 @@
-// Sums of many short runs of elements, in one node: the rows of a matrix, or segments of one column.
+// Sums of many short runs of elements, in one node: the rows of a matrix, or segments of one
+// column.
 //
-// A block takes several items at once, as if each were a column: eight threads have the 32 lanes of a
-// chunk of one, four neighbouring elements of each 32. There are no splits: where items are few and
-// long, sum_columns() shares each among blocks.
+// A block takes several items at once, as if each were a column: eight threads have the 32 lanes of
+// a chunk of one, four neighbouring elements of each 32. There are no splits: where items are few
+// and long, sum_columns() shares each among blocks.
 #pragma once
 
 #include <ck/pipeline.cuh>
@@ -36,7 +37,8 @@ sum_packed(const Items items, const Plan plan, const int64_t count) {
   CK_DYNAMIC_SHARED(A, stage);
   ck::dependency_wait();
   const int64_t first_item = static_cast<int64_t>(blockIdx.x) * plan.tile;
-  const int here = static_cast<int>(count - first_item < plan.tile ? count - first_item : plan.tile);
+  const int here =
+      static_cast<int>(count - first_item < plan.tile ? count - first_item : plan.tile);
   const Stage shape = packed_stage(plan.staged, plan.tile);
   const int tile_log2 = log2_of(plan.tile);
   const auto add = [](A& sum, float x) { ck::add(sum, x); };

@@ -50,7 +50,7 @@ sum_packed(const Items items, const Plan plan, const int64_t count) {
       const int q = (s / kPackedPlaces) >> tile_log2;
       A* const to = stage + q * shape.chunk + kGroup * place * shape.row + c;
       A sum[kGroup] = {};
-      if (c < here) {
+      if (c < here || CK_MUTANT(reduce_packs_past_the_last)) {
         Matrix<T> m;
         open_item<T, kAny>(items, plan, first_item + c, round == 0 && q == 0 && place == 0, m);
         const int chunk_log2 = ck::column_chunk_log2(m.rows);
@@ -75,7 +75,7 @@ sum_packed(const Items items, const Plan plan, const int64_t count) {
       }
       CK_UNROLL
       for (int i = 0; i < kGroup; ++i) {
-        to[(CK_MUTANT(reduce_packs_lanes_backwards) ? kGroup - 1 - i : i) * shape.row] = sum[i];
+        to[i * shape.row] = sum[i];
       }
     }
   };

@@ -366,18 +366,17 @@ pub fn kan_spline_grad(
     let count = knots.len() - 1 - DEGREE;
     let mut out = Vec::with_capacity(inputs * count * outputs);
     for i in 0..inputs {
-        let b: Vec<Vec<f32>> = (0..rows)
+        let at: Vec<Vec<f32>> = (0..rows)
             .map(|r| splines(knots, x[r * inputs + i]))
             .collect();
-        for g in 0..count {
-            for o in 0..outputs {
-                let sum = column_sum(rows, |sum: F32x2, r| match b[r][g] {
-                    0.0 => sum,
-                    factor => sum.add_product(factor, dy[r * outputs + o]),
-                });
-                out.push(sum.to_f32());
-            }
-        }
+        out.extend((0..count * outputs).map(|place| {
+            let (g, o) = (place / outputs, place % outputs);
+            let sum = column_sum(rows, |sum: F32x2, r| match at[r][g] {
+                0.0 => sum,
+                factor => sum.add_product(factor, dy[r * outputs + o]),
+            });
+            sum.to_f32()
+        }));
     }
     out
 }

@@ -22,7 +22,7 @@ pub(super) fn entry_case(
     };
     let tags = match rows * cols {
         0..=4500 => Tags::SIMULATE | Tags::SANITIZE,
-        ..4_194_304 => Tags::NONE,
+        4501..4_194_304 => Tags::NONE,
         _ => Tags::LARGE,
     };
     Case::exact(id, entry, move |variation| {

@@ -1,0 +1,216 @@
+// GDN_PATH_SEGMENTS of many tokens. Four warps keep 32 columns of a head in registers, four others
+// bring the tokens: q and k normalised, v, gates, two chunks ahead in shared memory.
+//
+// A token's retrieved sum needs the whole write of the token before, so the chain of 128 additions a
+// token is the floor. What the token before still has to read hides in it: one sweep writes S'' of
+// token t, takes o's terms, decays to S' of token t + 1 and takes p's terms, and both chains go
+// through the segments side by side.
+#pragma once
+
+#include "segments.cuh"
+
+namespace gdn {
+
+constexpr int kScanWarps = kBlockColumns / kSegmentLanes;
+constexpr int kScanners = kScanWarps * ck::kWarp;
+constexpr int kScanThreads = 2 * kScanners;
+constexpr int kChunk = 8;          // tokens
+constexpr int kChunkBuffers = 3;   // one read, one that its last token looks into, one written
+constexpr int kSuppliersBarrier = 1;
+
+template <int kK>
+struct ChunkBuffer {
+  // Rows four floats apart modulo the banks: lanes that each walk one meet no conflict.
+  float q[kChunk][kK + 4];
+  float k[kChunk][kK + 4];
+  float v[kChunk][kBlockColumns];
+  float alpha[kChunk];
+  float beta[kChunk];
+};
+
+template <int kK>
+CK_HOST_DEVICE unsigned scan_bytes() {
+  return sizeof(ChunkBuffer<kK>) * kChunkBuffers;
+}
+
+// Tokens chunk * kChunk .. of the sequence, by the second half of the block. Behind the last token
+// lies one that changes nothing: its decay is 1, its key is 0.
+template <int kK>
+CK_DEVICE void supply(const Problem& p, const Sequence& s, int head, int tile, int chunk,
+                      ChunkBuffer<kK>& buffer) {
+  const int thread = threadIdx.x - kScanners;
+  const int first = chunk * kChunk;
+  const int left = s.tokens - first;
+  const int tokens = left < kChunk ? left : kChunk;
+  for (int at = thread; at < kChunk * kK; at += kScanners) {
+    const int t = at / kK;
+    const int r = at % kK;
+    const int64_t token = s.first + first + t;
+    const bool live = t < tokens;
+    buffer.q[t][r] = live ? load_io(p.q, q_offset(p, token, head) + r, p.dtype) : 0.0f;
+    buffer.k[t][r] = live ? load_io(p.k, k_offset(p, token, head) + r, p.dtype) : 0.0f;
+  }
+  for (int at = thread; at < kChunk * kBlockColumns; at += kScanners) {
+    const int t = at / kBlockColumns;
+    const int c = at % kBlockColumns;
+    const int64_t token = s.first + first + t;
+    buffer.v[t][c] =
+        t < tokens ? load_io(p.v, v_offset(p, token, head) + tile + c, p.dtype) : 0.0f;
+  }
+  if (thread < kChunk) {
+    const int64_t token = s.first + first + thread;
+    buffer.alpha[thread] = thread < tokens ? decay_of(p, token, head, 0) : 1.0f;
+    buffer.beta[thread] = thread < tokens ? beta_of(p, token, head) : 0.0f;
+  }
+  if (p.norm == GDN_NORM_NONE) return;
+  if (!CK_MUTANT(supply_no_stage_barrier)) ck::barrier_sync(kSuppliersBarrier, kScanners);
+  // A vector each: the first 16 threads of another warp than the gates'.
+  const int vector = thread - ck::kWarp;
+  CK_SHARED(float, factors, 2 * kChunk);
+  if (vector >= 0 && vector < 2 * kChunk && vector / 2 < tokens) {
+    const float* const x = vector % 2 == 0 ? buffer.q[vector / 2] : buffer.k[vector / 2];
+    factors[vector] = norm_factor(p, serial_squares(x, kK));
+  }
+  if (!CK_MUTANT(supply_no_norm_barrier)) ck::barrier_sync(kSuppliersBarrier, kScanners);
+  for (int at = thread; at < tokens * kK; at += kScanners) {
+    const int t = at / kK;
+    const int r = at % kK;
+    buffer.q[t][r] = __fmul_rn(buffer.q[t][r], factors[2 * t]);
+    buffer.k[t][r] = __fmul_rn(buffer.k[t][r], factors[2 * t + 1]);
+  }
+}
+
+// One sweep: writes token t, whose deltas are known, and opens the next.
+template <typename S, int kK, int kV>
+CK_DEVICE void sweep(const float* key, const float* query, const float* next_key, float delta,
+                     float next_alpha, S* snapshot, float (&state)[kK / kSegments],
+                     float& read, float& retrieved) {
+  constexpr int kRows = kK / kSegments;
+  float read_terms[kRows];
+  float next_terms[kRows];
+  CK_UNROLL
+  for (int i = 0; i < kRows; i += 4) {
+    float keys[4];
+    float queries[4];
+    float next_keys[4];
+    four(key + i, keys);
+    four(query + i, queries);
+    four(next_key + i, next_keys);
+    CK_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      const float x = __fadd_rn(state[i + j], __fmul_rn(keys[j], delta));
+      read_terms[i + j] = __fmul_rn(x, queries[j]);
+      const float kept = as_kept<S>(x);
+      if (snapshot != nullptr) snapshot[(i + j) * kV] = ck::from_f32<S>(kept);
+      state[i + j] = __fmul_rn(next_alpha, kept);
+      next_terms[i + j] = __fmul_rn(state[i + j], next_keys[j]);
+    }
+  }
+  read = 0.0f;
+  retrieved = 0.0f;
+  CK_NO_UNROLL
+  for (int stage = 0; stage < kSegments; ++stage) {
+    if (stage > 0) {
+      read = __shfl_up_sync(ck::kFullMask, read, kSegmentLanes);
+      retrieved = __shfl_up_sync(ck::kFullMask, retrieved, kSegmentLanes);
+    }
+    CK_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      retrieved = __fadd_rn(retrieved, next_terms[i]);
+      read = __fadd_rn(read, read_terms[i]);
+    }
+  }
+  const int last = ck::kWarp - kSegmentLanes + threadIdx.x % kSegmentLanes;
+  retrieved = __shfl_sync(ck::kFullMask, retrieved, last);
+}
+
+template <typename S, int kK, int kV>
+CK_KERNEL(kScanThreads)
+scan_segments(Problem p) {
+  constexpr int kRows = kK / kSegments;
+  constexpr int kTiles = kV / kBlockColumns;
+  static_assert(kK % (4 * kSegments) == 0 && kV % kBlockColumns == 0, "whole groups and tiles");
+  CK_DYNAMIC_SHARED(ChunkBuffer<kK>, buffers);
+  const int thread = threadIdx.x;
+  const unsigned unit = blockIdx.x / kTiles;
+  const int tile = static_cast<int>(blockIdx.x % kTiles) * kBlockColumns;
+  const int head = static_cast<int>(unit % p.value_heads);
+  const int index = static_cast<int>(unit / p.value_heads);
+  const int in_tile = thread / ck::kWarp * kSegmentLanes + thread % kSegmentLanes;
+  const int first_row = segment_of_lane() * kRows;
+  ck::dependency_wait();
+  const Sequence s = open_sequence(p, index, head == 0 && tile == 0 && thread == 0);
+  if (s.pad) {
+    for (int at = thread; at < s.tokens * kBlockColumns; at += kScanThreads) {
+      const int64_t token = s.first + at / kBlockColumns;
+      store_out(p, out_offset(p, token, head) + tile + at % kBlockColumns, 0.0f);
+    }
+    return;
+  }
+  const bool supplier = thread >= kScanners;
+  const int chunks = (s.tokens + kChunk - 1) / kChunk;
+  const int64_t state_at = static_cast<int64_t>(first_row) * kV + tile + in_tile;
+  float state[kRows];
+  if (!supplier) {
+    CK_UNROLL
+    for (int i = 0; i < kRows; ++i) state[i] = 0.0f;
+    if (s.in >= 0) {
+      const S* const from =
+          static_cast<const S*>(p.source) + state_offset(p, s.in, head) + state_at;
+      CK_UNROLL
+      for (int i = 0; i < kRows; ++i) state[i] = ck::to_f32(from[i * kV]);
+    }
+  } else {
+    // One more chunk than there are: the token behind the last.
+    supply<kK>(p, s, head, tile, 0, buffers[0]);
+    supply<kK>(p, s, head, tile, 1, buffers[1]);
+  }
+  if (!CK_MUTANT(scan_no_first_barrier)) __syncthreads();
+  float read = 0.0f;
+  float retrieved = 0.0f;
+  if (!supplier) {
+    // Opens token 0: a sweep whose write adds nothing.
+    const float alpha = s.tokens > 0 ? buffers[0].alpha[0] : 1.0f;
+    float terms[kRows][1];
+    float sum[1];
+    CK_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      state[i] = __fmul_rn(alpha, state[i]);
+      terms[i][0] = __fmul_rn(state[i], buffers[0].k[0][first_row + i]);
+    }
+    chain(terms, sum);
+    retrieved = sum[0];
+  }
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const ChunkBuffer<kK>& now = buffers[chunk % kChunkBuffers];
+    const ChunkBuffer<kK>& next = buffers[(chunk + 1) % kChunkBuffers];
+    if (supplier) {
+      supply<kK>(p, s, head, tile, chunk + 2, buffers[(chunk + 2) % kChunkBuffers]);
+    } else {
+      const int left = s.tokens - chunk * kChunk;
+      const int tokens = left < kChunk ? left : kChunk;
+      for (int t = 0; t < tokens; ++t) {
+        const bool looks_ahead = t + 1 == kChunk;
+        const float delta = __fmul_rn(now.beta[t], __fsub_rn(now.v[t][in_tile], retrieved));
+        const int64_t kept = snapshot_offset(p, s, chunk * kChunk + t, head);
+        sweep<S, kK, kV>(now.k[t] + first_row, now.q[t] + first_row,
+                         (looks_ahead ? next.k[0] : now.k[t + 1]) + first_row, delta,
+                         looks_ahead ? next.alpha[0] : now.alpha[t + 1],
+                         kept < 0 ? nullptr : static_cast<S*>(p.snapshots) + kept + state_at,
+                         state, read, retrieved);
+        if (segment_of_lane() == kSegments - 1) {
+          store_out(p, out_offset(p, s.first + chunk * kChunk + t, head) + tile + in_tile,
+                    __fmul_rn(read, p.scale));
+        }
+      }
+    }
+    if (!CK_MUTANT(scan_no_chunk_barrier)) __syncthreads();
+  }
+  if (!supplier && stores_state(p, s)) {
+    S* const to = static_cast<S*>(p.state) + state_offset(p, s.out, head) + state_at;
+    CK_UNROLL
+    for (int i = 0; i < kRows; ++i) to[i * kV] = ck::from_f32<S>(state[i]);
+  }
+}
+
+}  // namespace gdn

@@ -1,0 +1,63 @@
+// What the kernels of GDN_PATH_SEGMENTS share: how a state is spread over the lanes of a warp.
+//
+// A sum over the K rows of a column is one chain of dependent additions; whoever adds must add in
+// order. The products are not bound by it, nor are loads and stores. So the rows of a column are cut
+// into four segments, each with lanes of its own, which hold its part of the state in registers, do
+// everything but the chain at once, and then pass the sum on by a shuffle: lane 8 * segment + j has
+// column j. All lanes add in every stage, but only the segment whose turn it is has a sum that
+// counts: no lane waits for another, and no select is needed.
+#pragma once
+
+#include "problem.cuh"
+
+namespace gdn {
+
+constexpr int kSegments = 4;
+constexpr int kSegmentLanes = ck::kWarp / kSegments;
+constexpr int kBlockColumns = 32;
+
+CK_DEVICE int segment_of_lane() { return threadIdx.x % ck::kWarp / kSegmentLanes; }
+
+// Adds each lane's terms to a sum that begins at +0 in segment 0 and passes through all segments.
+// Every lane gets the sum of its columns.
+template <int kRows, int kColumns>
+CK_DEVICE void chain(const float (&terms)[kRows][kColumns], float (&sum)[kColumns]) {
+  CK_UNROLL
+  for (int c = 0; c < kColumns; ++c) sum[c] = 0.0f;
+  CK_NO_UNROLL
+  for (int stage = 0; stage < kSegments; ++stage) {
+    CK_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      if (stage > 0) sum[c] = __shfl_up_sync(ck::kFullMask, sum[c], kSegmentLanes);
+    }
+    CK_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      CK_UNROLL
+      for (int c = 0; c < kColumns; ++c) sum[c] = __fadd_rn(sum[c], terms[i][c]);
+    }
+  }
+  const int last = ck::kWarp - kSegmentLanes + threadIdx.x % kSegmentLanes;
+  CK_UNROLL
+  for (int c = 0; c < kColumns; ++c) sum[c] = __shfl_sync(ck::kFullMask, sum[c], last);
+}
+
+// The sum of squares of `count` values in shared memory, a multiple of four, in order.
+CK_DEVICE float serial_squares(const float* x, int count) {
+  float sum = 0.0f;
+  CK_UNROLL_BY(4)
+  for (int r = 0; r < count; r += 4) {
+    const float4 four = *reinterpret_cast<const float4*>(x + r);
+    sum = add_square(add_square(add_square(add_square(sum, four.x), four.y), four.z), four.w);
+  }
+  return sum;
+}
+
+CK_DEVICE void four(const float* x, float (&values)[4]) {
+  const float4 loaded = *reinterpret_cast<const float4*>(x);
+  values[0] = loaded.x;
+  values[1] = loaded.y;
+  values[2] = loaded.z;
+  values[3] = loaded.w;
+}
+
+}  // namespace gdn

@@ -200,53 +200,57 @@ static bool is_one_token(const gdn_scan_params& p) {
   return p.max_t == 1 && p.cu_seqlens == nullptr && p.snapshots == nullptr;
 }
 
-static bool segments_fit(const gdn_scan_params& p, bool one_token) {
-  const int64_t element = element_bytes(p.state_dtype);
-  const bool known = (p.key_dim == 128 && p.value_dim == 128) ||
-                     (p.key_dim == 96 && p.value_dim == 192 && p.state_dtype == GDN_F32);
-  if (p.layout != GDN_KV || !known) return false;
-  if (!one_token) return !p.key_decay;
-  // States by the 32-bit word.
-  return is_multiple(p.state, 4) && is_multiple(p.state_source, 4) &&
-         p.slot_stride * element % 4 == 0;
+// Whether a pool begins at, and steps by, whole multiples of `bytes`.
+static bool states_aligned(const gdn_scan_params& p, int64_t bytes) {
+  return is_multiple(p.state, bytes) && is_multiple(p.state_source, bytes) &&
+         p.slot_stride * element_bytes(p.state_dtype) % bytes == 0;
 }
 
-static bool streamed_fits(const gdn_scan_params& p, bool one_token, int capability) {
-  constexpr int64_t kBulk = 16;
+static bool segments_take(const gdn_scan_params& p, bool one_token) {
+  const bool known = (p.key_dim == 128 && p.value_dim == 128) ||
+                     (p.key_dim == 96 && p.value_dim == 192 && p.state_dtype == GDN_F32);
+  return known && p.layout == GDN_KV && (one_token || !p.key_decay);
+}
+
+static bool streamed_takes(const gdn_scan_params& p, bool one_token, int capability) {
   constexpr int64_t kMaxThreads = 256;
   const int64_t element = element_bytes(p.state_dtype);
   // What a block may have; the small devices of this generation have less.
   const int64_t shared = (capability >= 120 ? 99 : 227) * 1024 - 1024;
-  const int64_t words = p.value_dim * element / 4;
   return one_token && capability >= 90 && p.layout == GDN_KV &&
          p.key_dim % (4 * kStreamParts) == 0 && p.value_dim * element % (4 * ck::kWarp) == 0 &&
-         words <= kMaxThreads && is_multiple(p.state, kBulk) &&
-         is_multiple(p.state_source, kBulk) && p.slot_stride * element % kBulk == 0 &&
+         p.value_dim * element / 4 <= kMaxThreads &&
          streamed_bytes(static_cast<int>(p.key_dim), static_cast<int>(p.value_dim),
                         static_cast<int>(element)) <= shared;
 }
 
-// Up to so many heads in all, of 128 columns, latency and not memory bounds a step.
+// Up to so many heads in all, latency and not memory bounds a step.
 constexpr int64_t kFewHeads = 128;
 
-// A function of the params and the capability alone.
+// A function of the params and the capability alone. What a path cannot take by its sizes is
+// refused where the path is forced; where only the states' alignment is short, another takes it.
 static int choose_path(const gdn_scan_params& p, int capability) {
   const bool one_token = is_one_token(p);
-  const bool segments = segments_fit(p, one_token);
-  const bool streamed = streamed_fits(p, one_token, capability);
+  const bool segments = segments_take(p, one_token);
+  const bool streamed = streamed_takes(p, one_token, capability);
+  // A step moves states by the 32-bit word, bulk copies by 16 bytes.
+  const bool can_segment = segments && (!one_token || states_aligned(p, 4));
+  const bool can_stream = streamed && states_aligned(p, 16);
   switch (p.path) {
     case GDN_PATH_GENERAL:
       return GDN_PATH_GENERAL;
     case GDN_PATH_SEGMENTS:
-      return segments ? GDN_PATH_SEGMENTS : refuse(CK_UNSUPPORTED, GDN_ARG_path);
+      if (!segments) return refuse(CK_UNSUPPORTED, GDN_ARG_path);
+      return can_segment ? GDN_PATH_SEGMENTS : GDN_PATH_GENERAL;
     case GDN_PATH_STREAMED:
-      return streamed ? GDN_PATH_STREAMED : refuse(CK_UNSUPPORTED, GDN_ARG_path);
+      if (!streamed) return refuse(CK_UNSUPPORTED, GDN_ARG_path);
+      return can_stream ? GDN_PATH_STREAMED : GDN_PATH_GENERAL;
     default:
       break;
   }
   const bool few = p.sequences * p.value_heads <= kFewHeads;
-  if (segments && (few || !streamed)) return GDN_PATH_SEGMENTS;
-  return streamed ? GDN_PATH_STREAMED : GDN_PATH_GENERAL;
+  if (can_segment && (few || !can_stream)) return GDN_PATH_SEGMENTS;
+  return can_stream ? GDN_PATH_STREAMED : GDN_PATH_GENERAL;
 }
 
 static Problem problem_of(const Call& call) {

@@ -56,7 +56,8 @@ enum gdn_beta_form { GDN_BETA_GIVEN = 0, GDN_BETA_SIGMOID = 1, GDN_BETA_TWICE_SI
 /* What is done to q and k of each head first. */
 enum gdn_norm { GDN_NORM_NONE = 0, GDN_NORM_EPS_OUTSIDE = 1 /* 1 / (sqrt(sum) + eps) */, GDN_NORM_EPS_INSIDE = 2 /* 1 / sqrt(sum + eps) */ };
 
-/* Code paths, for tests: every path returns the same bytes. A path that cannot run the problem is CK_UNSUPPORTED. */
+/* Code paths, for tests: every path returns the same bytes. A path that cannot take the sizes or the device is CK_UNSUPPORTED;
+ * where only the alignment of the states is short of it, the general path runs. */
 enum gdn_path {
   GDN_PATH_AUTO = 0,
   GDN_PATH_GENERAL = 1,  /* a warp for 32 columns; takes everything */

@@ -224,7 +224,9 @@ impl<'a> Problem<'a> {
                 (0, 0)
             };
         }
-        let from = self.slots_in.map_or(index as i64, |slots| slots[index].into());
+        let from = self
+            .slots_in
+            .map_or(index as i64, |slots| slots[index].into());
         let to = self.slots_out.map_or(from, |slots| slots[index].into());
         if from.max(to) >= self.slots as i64 {
             report(BAD_SLOT);

@@ -54,12 +54,16 @@ pub(super) fn cases() -> Vec<Case> {
     // alpha underflows to 0: legal, the state is forgotten.
     let step = |name: &str| Spec::step(name, [1, 1, 2, 16, 8]);
     specs.extend([
-        step("decay-underflows").change(|spec| spec.decay = Decay::Log).edit(|data| {
-            data.g.fill(-200.0);
-        }),
-        step("decay-subnormal").change(|spec| spec.decay = Decay::Log).edit(|data| {
-            data.g.fill(-95.0);
-        }),
+        step("decay-underflows")
+            .change(|spec| spec.decay = Decay::Log)
+            .edit(|data| {
+                data.g.fill(-200.0);
+            }),
+        step("decay-subnormal")
+            .change(|spec| spec.decay = Decay::Log)
+            .edit(|data| {
+                data.g.fill(-95.0);
+            }),
         step("decay-0").edit(|data| data.g.fill(0.0)),
         step("decay-minus-1").edit(|data| data.g.fill(-1.0)),
         step("decay-nan").edit(|data| data.g[1] = f32::NAN),
@@ -80,10 +84,12 @@ pub(super) fn cases() -> Vec<Case> {
             data.q.fill(1.0);
         }),
         // o beyond f16 is an infinity.
-        step("f16-overflows").types(Dtype::F16, Dtype::F16).edit(|data| {
-            data.state.fill(60000.0);
-            data.q.fill(1.0);
-        }),
+        step("f16-overflows")
+            .types(Dtype::F16, Dtype::F16)
+            .edit(|data| {
+                data.state.fill(60000.0);
+                data.q.fill(1.0);
+            }),
         step("scale-given").change(|spec| spec.scale = Some(0.37)),
         step("scale-0").change(|spec| spec.scale = Some(0.0)),
         step("scale-negative").change(|spec| spec.scale = Some(-2.5)),

@@ -77,24 +77,40 @@ fn case(entry: &'static str, name: &str, [n_v, n_k, d]: [usize; 3], steps: usize
 
 /// A case that must be refused: the legal call with other sizes.
 fn refused(id: &str, code: u32, [n_v, n_k, d]: [c_int; 3]) -> Case {
-    Case::exact(format!("refuses-seed-{id}"), "gdn_scan_step_f32", move |_| {
-        let mut buffers: Vec<Buffer> = ["q", "k", "v", "g", "beta"]
-            .into_iter()
-            .map(|name| Buffer::input(name, &[1.0f32; 32]))
-            .collect();
-        buffers.push(Buffer::output_unwritten::<f32>("state", 64));
-        buffers.push(Buffer::output_unwritten::<f32>("out", 32));
-        Instance::new(buffers, move |library, x, stream| {
-            // SAFETY: the type is the header's prototype.
-            let step = unsafe { library.function::<Function>("gdn_scan_step_f32") }?;
-            let f = |at: usize| x[at].cast::<f32>();
-            // SAFETY: the call must be refused before it looks at a buffer.
-            Ok(unsafe {
-                step(f(5), f(0), f(1), f(2), f(3), f(4), f(6), n_v, n_k, d, stream)
+    Case::exact(
+        format!("refuses-seed-{id}"),
+        "gdn_scan_step_f32",
+        move |_| {
+            let mut buffers: Vec<Buffer> = ["q", "k", "v", "g", "beta"]
+                .into_iter()
+                .map(|name| Buffer::input(name, &[1.0f32; 32]))
+                .collect();
+            buffers.push(Buffer::output_unwritten::<f32>("state", 64));
+            buffers.push(Buffer::output_unwritten::<f32>("out", 32));
+            Instance::new(buffers, move |library, x, stream| {
+                // SAFETY: the type is the header's prototype.
+                let step = unsafe { library.function::<Function>("gdn_scan_step_f32") }?;
+                let f = |at: usize| x[at].cast::<f32>();
+                // SAFETY: the call must be refused before it looks at a buffer.
+                Ok(unsafe {
+                    step(
+                        f(5),
+                        f(0),
+                        f(1),
+                        f(2),
+                        f(3),
+                        f(4),
+                        f(6),
+                        n_v,
+                        n_k,
+                        d,
+                        stream,
+                    )
+                })
             })
-        })
-        .refused(code as c_int)
-    })
+            .refused(code as c_int)
+        },
+    )
     .tagged(Tags::SIMULATE)
 }
 

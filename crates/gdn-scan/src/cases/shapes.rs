@@ -57,10 +57,16 @@ pub(super) fn cases() -> Vec<Case> {
             .types(Dtype::Bf16, Dtype::Bf16),
     ]);
     for batch in [32, 64, 256] {
-        specs.push(model(&format!("step-b{batch}-16x32-128"), [batch, 16, 32, 128, 128]));
+        specs.push(model(
+            &format!("step-b{batch}-16x32-128"),
+            [batch, 16, 32, 128, 128],
+        ));
         specs.push(
-            model(&format!("step-b{batch}-16x32-128-bf16-state"), [batch, 16, 32, 128, 128])
-                .types(Dtype::Bf16, Dtype::Bf16),
+            model(
+                &format!("step-b{batch}-16x32-128-bf16-state"),
+                [batch, 16, 32, 128, 128],
+            )
+            .types(Dtype::Bf16, Dtype::Bf16),
         );
     }
     // A grid of more blocks than one of its dimensions but x may have.
@@ -128,7 +134,14 @@ pub(super) fn cases() -> Vec<Case> {
         gaps("v", Gaps { v: 9, ..none }),
         gaps("out", Gaps { out: 11, ..none }),
         // a and b as the columns of one projection.
-        gaps("gates", Gaps { g: 4, beta: 4, ..none }),
+        gaps(
+            "gates",
+            Gaps {
+                g: 4,
+                beta: 4,
+                ..none
+            },
+        ),
         gaps(
             "all",
             Gaps {
@@ -147,9 +160,12 @@ pub(super) fn cases() -> Vec<Case> {
         // A slot stride that keeps words and sixteen bytes whole, one that does not.
         for gap in [8, 2, 1] {
             specs.push(
-                Spec::step(format!("slot-gap-{gap}-128x128-{kept}"), [2, 1, 1, 128, 128])
-                    .types(Dtype::F32, state)
-                    .change(|spec| spec.gaps.slot = gap),
+                Spec::step(
+                    format!("slot-gap-{gap}-128x128-{kept}"),
+                    [2, 1, 1, 128, 128],
+                )
+                .types(Dtype::F32, state)
+                .change(|spec| spec.gaps.slot = gap),
             );
         }
     }

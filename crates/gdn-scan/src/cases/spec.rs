@@ -79,6 +79,8 @@ pub(super) struct Spec {
     /// Slots beyond those that the sequences need.
     pub(super) more_slots: usize,
     pub(super) gaps: Gaps,
+    /// Elements between the slots of a pool of which the host holds the slots alone.
+    pub(super) far: Option<usize>,
     pub(super) flags: u32,
     pub(super) tags: Tags,
     edit: Option<Edit>,
@@ -108,6 +110,7 @@ impl Spec {
             snapshots: None,
             more_slots: 0,
             gaps: Gaps::default(),
+            far: None,
             flags: 0,
             tags: Tags::NONE,
             edit: None,
@@ -253,7 +256,11 @@ impl Spec {
         let [b, h, hv, k, v] = self.sizes;
         let rows = self.rows();
         let random = |name: &str| Random::named(seed, name);
-        let fill = |name: &str, rows: usize, stride: usize, row: usize, next: &dyn Fn(&mut Random) -> f32| {
+        let fill = |name: &str,
+                    rows: usize,
+                    stride: usize,
+                    row: usize,
+                    next: &dyn Fn(&mut Random) -> f32| {
             let mut source = random(name);
             let mut values = vec![f32::NAN; rows * stride];
             for values in values.chunks_mut(stride.max(1)) {
@@ -376,9 +383,16 @@ impl Spec {
             key_dim: self.sizes[3] as i64,
             value_dim: self.sizes[4] as i64,
             total_t: if ragged { self.rows() as i64 } else { 0 },
-            max_t: if self.one_token() { 0 } else { self.max_t() as i64 },
+            max_t: if self.one_token() {
+                0
+            } else {
+                self.max_t() as i64
+            },
             slots: self.slots() as i64,
-            slot_stride: stride(self.gaps.slot, p.slot_stride),
+            slot_stride: match self.far {
+                Some(stride) => stride as i64,
+                None => stride(self.gaps.slot, p.slot_stride),
+            },
             q_stride: stride(self.gaps.q, p.q_stride),
             k_stride: stride(self.gaps.k, p.k_stride),
             v_stride: stride(self.gaps.v, p.v_stride),
@@ -485,11 +499,16 @@ impl Spec {
                 out = out.untouched(gap);
             }
         }
+        let mut pool = in_out("state", self.state_dtype, &data.state, state);
+        if let Some(stride) = self.far {
+            let starts = (0..p.slots).map(|slot| slot * stride);
+            pool = pool.islands(
+                (p.slots - 1) * stride + states,
+                starts.map(|start| start..start + states).collect(),
+            );
+        }
         let mut bound = vec![
-            Bound(
-                in_out("state", self.state_dtype, &data.state, state),
-                |p, x| p.state = x,
-            ),
+            Bound(pool, |p, x| p.state = x),
             Bound(out, |p, x| p.out = x),
         ];
         if self.snapshots.is_some() {
@@ -521,9 +540,7 @@ impl Spec {
         let initial = &data.state;
         let state = match self.state_dtype {
             Dtype::F32 => Buffer::in_out_bound("state", initial, values, bounds),
-            Dtype::Bf16 => {
-                Buffer::in_out_bound("state", &parity::to_bf16(initial), values, bounds)
-            }
+            Dtype::Bf16 => Buffer::in_out_bound("state", &parity::to_bf16(initial), values, bounds),
             Dtype::F16 => Buffer::in_out_bound("state", &parity::to_f16(initial), values, bounds),
         };
         let (values, bounds): (Vec<f64>, Vec<f64>) = reference.out.into_iter().unzip();
@@ -534,28 +551,35 @@ impl Spec {
         };
         vec![
             Bound(state, |p, x| p.state = x),
-            Bound(Buffer::output_bound("out", element, values, bounds), |p, x| {
-                p.out = x;
-            }),
+            Bound(
+                Buffer::output_bound("out", element, values, bounds),
+                |p, x| {
+                    p.out = x;
+                },
+            ),
         ]
     }
 
     /// The paths that can run it.
-    fn paths(&self) -> Vec<Path> {
+    pub(super) fn paths(&self) -> Vec<Path> {
         let [_, _, _, k, v] = self.sizes;
         let kv = self.layout == Layout::Kv;
         let element = match self.state_dtype {
             Dtype::F32 => 4,
             _ => 2,
         };
-        let known =
-            (k, v) == (128, 128) || ((k, v) == (96, 192) && self.state_dtype == Dtype::F32);
+        let known = (k, v) == (128, 128) || ((k, v) == (96, 192) && self.state_dtype == Dtype::F32);
         let one_token = self.one_token() && self.snapshots.is_none();
         let mut paths = vec![Path::AUTOMATIC, GENERAL];
         if kv && known && (one_token || !self.key_decay) {
             paths.push(SEGMENTS);
         }
-        if kv && one_token && k % 16 == 0 && v * element % 128 == 0 && k * (v * element + 12) <= 98 << 10 {
+        if kv
+            && one_token
+            && k % 16 == 0
+            && v * element % 128 == 0
+            && k * (v * element + 12) <= 98 << 10
+        {
             paths.push(STREAMED);
         }
         paths
@@ -564,7 +588,9 @@ impl Spec {
     fn tags(&self) -> Tags {
         let work = self.rows().max(1) * self.sizes[2] * self.head_size();
         let mut tags = self.tags;
-        if work.max(self.slots() * self.sizes[2] * self.head_size()) <= SIMULATED {
+        if self.far.is_none()
+            && work.max(self.slots() * self.sizes[2] * self.head_size()) <= SIMULATED
+        {
             tags = tags | Tags::SIMULATE;
         }
         if work >= LARGE {
@@ -686,14 +712,8 @@ pub(super) fn in_out(
 ) -> Buffer {
     match dtype {
         Dtype::F32 => Buffer::in_out(name, initial, expected),
-        Dtype::Bf16 => Buffer::in_out(
-            name,
-            &parity::to_bf16(initial),
-            &parity::to_bf16(expected),
-        ),
-        Dtype::F16 => {
-            Buffer::in_out(name, &parity::to_f16(initial), &parity::to_f16(expected))
-        }
+        Dtype::Bf16 => Buffer::in_out(name, &parity::to_bf16(initial), &parity::to_bf16(expected)),
+        Dtype::F16 => Buffer::in_out(name, &parity::to_f16(initial), &parity::to_f16(expected)),
     }
 }
 

@@ -39,10 +39,7 @@ pub fn reference(p: &Problem<'_>, state: &[f32]) -> Reference {
     let size = p.head_size();
     let mut result = Reference {
         state: state.iter().map(|&x| (x.into(), 0.0)).collect(),
-        out: vec![
-            (0.0, 0.0);
-            (p.sequences - 1) * p.out_stride + p.value_heads * p.value_dim
-        ],
+        out: vec![(0.0, 0.0); (p.sequences - 1) * p.out_stride + p.value_heads * p.value_dim],
     };
     let stored = |x: f64, bound: f64, dtype: Dtype| {
         let (relative, step) = rounding(dtype);
@@ -53,9 +50,8 @@ pub fn reference(p: &Problem<'_>, state: &[f32]) -> Reference {
             let x = p.operands(index, head);
             let at = index * p.slot_stride + head * size;
             for c in 0..p.value_dim {
-                let decayed = |r: usize| {
-                    f64::from(x.alpha[r]) * f64::from(state[at + p.place(r, c)])
-                };
+                let decayed =
+                    |r: usize| f64::from(x.alpha[r]) * f64::from(state[at + p.place(r, c)]);
                 let (k, q) = (|r: usize| f64::from(x.k[r]), |r: usize| f64::from(x.q[r]));
                 let (mut retrieved, mut magnitude) = (0.0, 0.0);
                 for r in 0..p.key_dim {

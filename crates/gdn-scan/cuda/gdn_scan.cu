@@ -281,6 +281,9 @@ static Problem problem_of(const Call& call) {
   q.beta_stride = p.beta_stride;
   q.total_t = p.total_t;
   q.snapshot_count = p.snapshot_count;
+  q.by_value_heads = divisor_of(static_cast<uint32_t>(p.value_heads));
+  q.by_group = divisor_of(static_cast<uint32_t>(
+      p.head_map == GDN_TILED ? p.key_heads : p.value_heads / p.key_heads));
   q.sequences = static_cast<int>(p.sequences);
   q.key_heads = static_cast<int>(p.key_heads);
   q.value_heads = static_cast<int>(p.value_heads);

@@ -57,11 +57,13 @@ CK_DEVICE void stage_token(const Problem& p, int64_t token, int head, float* q, 
   const int lane = threadIdx.x;
   const int64_t q_at = q_offset(p, token, head);
   const int64_t k_at = k_offset(p, token, head);
-  const float all = p.key_decay ? 0.0f : decay_of(p, token, head, 0);
+  const float all = p.key_decay ? 0.0f : decay_of(p, load_decay(p, token, head, 0));
   for (int r = lane; r < p.key_dim; r += ck::kWarp) {
-    q[r] = load_io(p.q, q_at + r, p.dtype);
-    k[r] = load_io(p.k, k_at + r, p.dtype);
-    decay[r] = p.key_decay ? decay_of(p, token, head, r) : all;
+    const uint32_t raw_q = load_bits(p.q, q_at + r, p.dtype);
+    const uint32_t raw_k = load_bits(p.k, k_at + r, p.dtype);
+    q[r] = value_of(raw_q, p.dtype);
+    k[r] = value_of(raw_k, p.dtype);
+    decay[r] = p.key_decay ? decay_of(p, load_decay(p, token, head, r)) : all;
   }
   if (!CK_MUTANT(general_no_stage_barrier)) __syncwarp();
   if (p.norm == GDN_NORM_NONE) return;
@@ -88,8 +90,8 @@ CK_KERNEL(ck::kWarp) general(Problem p, int tiles) {
   const int lane = threadIdx.x;
   const unsigned unit = blockIdx.x / tiles;
   const int first = static_cast<int>(blockIdx.x % tiles) * kGeneralColumns;
-  const int head = static_cast<int>(unit % p.value_heads);
-  const int index = static_cast<int>(unit / p.value_heads);
+  const int index = static_cast<int>(divide(unit, p.by_value_heads));
+  const int head = static_cast<int>(unit) - index * p.value_heads;
   const int c = first + lane;
   const bool live = c < p.value_dim;
   ck::dependency_wait();
@@ -118,8 +120,9 @@ CK_KERNEL(ck::kWarp) general(Problem p, int tiles) {
         column[r * kGeneralStride] = x;
         sum = __fadd_rn(sum, __fmul_rn(x, k[r]));
       }
-      const float v = load_io(p.v, v_offset(p, token, head) + c, p.dtype);
-      const float d = __fmul_rn(beta_of(p, token, head), __fsub_rn(v, sum));
+      const float v = value_of(load_bits(p.v, v_offset(p, token, head) + c, p.dtype), p.dtype);
+      const float beta = beta_of(p, load_beta(p, token, head));
+      const float d = __fmul_rn(beta, __fsub_rn(v, sum));
       sum = 0.0f;
       for (int r = 0; r < p.key_dim; ++r) {
         const float x = __fadd_rn(column[r * kGeneralStride], __fmul_rn(k[r], d));
@@ -135,8 +138,8 @@ CK_KERNEL(ck::kWarp) general(Problem p, int tiles) {
       store_columns(p, tile, static_cast<S*>(p.snapshots) + kept, first);
     }
   }
+  // After a token its last barrier orders these reads; without one each lane stores what it loaded.
   if (stores_state(p, s)) {
-    if (!CK_MUTANT(general_no_store_barrier)) __syncwarp();
     store_columns(p, tile, static_cast<S*>(p.state) + state_offset(p, s.out, head), first);
   }
 }

@@ -42,25 +42,50 @@ CK_DEVICE void supply(const Problem& p, const Sequence& s, int head, int tile, i
   const int first = chunk * kChunk;
   const int left = s.tokens - first;
   const int tokens = left < kChunk ? left : kChunk;
-  for (int at = thread; at < kChunk * kK; at += kScanners) {
+  constexpr int kEach = kChunk * kK / kScanners;
+  constexpr int kEachValue = kChunk * kBlockColumns / kScanners;
+  static_assert(kChunk * kK % kScanners == 0 && kChunk * kBlockColumns % kScanners == 0, "whole");
+  // Every load is under way before the first is used.
+  const bool gates = thread < tokens;
+  DecayGate decay{};
+  uint32_t beta = 0;
+  if (gates) {
+    decay = load_decay(p, s.first + first + thread, head, 0);
+    beta = load_beta(p, s.first + first + thread, head);
+  }
+  uint32_t raw_q[kEach];
+  uint32_t raw_k[kEach];
+  uint32_t raw_v[kEachValue];
+  CK_UNROLL
+  for (int i = 0; i < kEach; ++i) {
+    const int at = thread + i * kScanners;
     const int t = at / kK;
     const int r = at % kK;
     const int64_t token = s.first + first + t;
-    const bool live = t < tokens;
-    buffer.q[t][r] = live ? load_io(p.q, q_offset(p, token, head) + r, p.dtype) : 0.0f;
-    buffer.k[t][r] = live ? load_io(p.k, k_offset(p, token, head) + r, p.dtype) : 0.0f;
+    raw_q[i] = t < tokens ? load_bits(p.q, q_offset(p, token, head) + r, p.dtype) : 0;
+    raw_k[i] = t < tokens ? load_bits(p.k, k_offset(p, token, head) + r, p.dtype) : 0;
   }
-  for (int at = thread; at < kChunk * kBlockColumns; at += kScanners) {
+  CK_UNROLL
+  for (int i = 0; i < kEachValue; ++i) {
+    const int at = thread + i * kScanners;
     const int t = at / kBlockColumns;
-    const int c = at % kBlockColumns;
-    const int64_t token = s.first + first + t;
-    buffer.v[t][c] =
-        t < tokens ? load_io(p.v, v_offset(p, token, head) + tile + c, p.dtype) : 0.0f;
+    const int64_t at_v = v_offset(p, s.first + first + t, head) + tile + at % kBlockColumns;
+    raw_v[i] = t < tokens ? load_bits(p.v, at_v, p.dtype) : 0;
+  }
+  CK_UNROLL
+  for (int i = 0; i < kEach; ++i) {
+    const int at = thread + i * kScanners;
+    buffer.q[at / kK][at % kK] = value_of(raw_q[i], p.dtype);
+    buffer.k[at / kK][at % kK] = value_of(raw_k[i], p.dtype);
+  }
+  CK_UNROLL
+  for (int i = 0; i < kEachValue; ++i) {
+    const int at = thread + i * kScanners;
+    buffer.v[at / kBlockColumns][at % kBlockColumns] = value_of(raw_v[i], p.dtype);
   }
   if (thread < kChunk) {
-    const int64_t token = s.first + first + thread;
-    buffer.alpha[thread] = thread < tokens ? decay_of(p, token, head, 0) : 1.0f;
-    buffer.beta[thread] = thread < tokens ? beta_of(p, token, head) : 0.0f;
+    buffer.alpha[thread] = gates ? decay_of(p, decay) : 1.0f;
+    buffer.beta[thread] = gates ? beta_of(p, beta) : 0.0f;
   }
   if (p.norm == GDN_NORM_NONE) return;
   if (!CK_MUTANT(supply_no_stage_barrier)) ck::barrier_sync(kSuppliersBarrier, kScanners);
@@ -86,8 +111,8 @@ CK_DEVICE void sweep(const float* key, const float* query, const float* next_key
                      float next_alpha, S* snapshot, float (&state)[kK / kSegments],
                      float& read, float& retrieved) {
   constexpr int kRows = kK / kSegments;
-  float read_terms[kRows];
-  float next_terms[kRows];
+  float terms[kRows][2];
+  float sum[2] = {0.0f, 0.0f};
   CK_UNROLL
   for (int i = 0; i < kRows; i += 4) {
     float keys[4];
@@ -99,33 +124,22 @@ CK_DEVICE void sweep(const float* key, const float* query, const float* next_key
     CK_UNROLL
     for (int j = 0; j < 4; ++j) {
       const float x = __fadd_rn(state[i + j], __fmul_rn(keys[j], delta));
-      read_terms[i + j] = __fmul_rn(x, queries[j]);
+      terms[i + j][0] = __fmul_rn(x, queries[j]);
       const float kept = as_kept<S>(x);
       if (snapshot != nullptr) snapshot[(i + j) * kV] = ck::from_f32<S>(kept);
       state[i + j] = __fmul_rn(next_alpha, kept);
-      next_terms[i + j] = __fmul_rn(state[i + j], next_keys[j]);
+      terms[i + j][1] = __fmul_rn(state[i + j], next_keys[j]);
+      sum[0] = __fadd_rn(sum[0], terms[i + j][0]);
+      sum[1] = __fadd_rn(sum[1], terms[i + j][1]);
     }
   }
-  read = 0.0f;
-  retrieved = 0.0f;
-  CK_NO_UNROLL
-  for (int stage = 0; stage < kSegments; ++stage) {
-    if (stage > 0) {
-      read = __shfl_up_sync(ck::kFullMask, read, kSegmentLanes);
-      retrieved = __shfl_up_sync(ck::kFullMask, retrieved, kSegmentLanes);
-    }
-    CK_UNROLL
-    for (int i = 0; i < kRows; ++i) {
-      retrieved = __fadd_rn(retrieved, next_terms[i]);
-      read = __fadd_rn(read, read_terms[i]);
-    }
-  }
-  const int last = ck::kWarp - kSegmentLanes + threadIdx.x % kSegmentLanes;
-  retrieved = __shfl_sync(ck::kFullMask, retrieved, last);
+  pass_on(terms, sum);
+  read = sum[0];
+  retrieved = sum[1];
 }
 
 template <typename S, int kK, int kV>
-CK_KERNEL(kScanThreads)
+CK_KERNEL_BLOCKS(kScanThreads, 1)
 scan_segments(Problem p) {
   constexpr int kRows = kK / kSegments;
   constexpr int kTiles = kV / kBlockColumns;
@@ -134,8 +148,8 @@ scan_segments(Problem p) {
   const int thread = threadIdx.x;
   const unsigned unit = blockIdx.x / kTiles;
   const int tile = static_cast<int>(blockIdx.x % kTiles) * kBlockColumns;
-  const int head = static_cast<int>(unit % p.value_heads);
-  const int index = static_cast<int>(unit / p.value_heads);
+  const int index = static_cast<int>(divide(unit, p.by_value_heads));
+  const int head = static_cast<int>(unit) - index * p.value_heads;
   const int in_tile = thread / ck::kWarp * kSegmentLanes + thread % kSegmentLanes;
   const int first_row = segment_of_lane() * kRows;
   ck::dependency_wait();
@@ -172,13 +186,14 @@ scan_segments(Problem p) {
     // Opens token 0: a sweep whose write adds nothing.
     const float alpha = s.tokens > 0 ? buffers[0].alpha[0] : 1.0f;
     float terms[kRows][1];
-    float sum[1];
+    float sum[1] = {0.0f};
     CK_UNROLL
     for (int i = 0; i < kRows; ++i) {
       state[i] = __fmul_rn(alpha, state[i]);
       terms[i][0] = __fmul_rn(state[i], buffers[0].k[0][first_row + i]);
+      sum[0] = __fadd_rn(sum[0], terms[i][0]);
     }
-    chain(terms, sum);
+    pass_on(terms, sum);
     retrieved = sum[0];
   }
   for (int chunk = 0; chunk < chunks; ++chunk) {

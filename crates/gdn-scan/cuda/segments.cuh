@@ -18,17 +18,16 @@ constexpr int kBlockColumns = 32;
 
 CK_DEVICE int segment_of_lane() { return threadIdx.x % ck::kWarp / kSegmentLanes; }
 
-// Adds each lane's terms to a sum that begins at +0 in segment 0 and passes through all segments.
-// Every lane gets the sum of its columns.
+// The stages after the first: each passes the sums on to the next segment, whose terms are added. On
+// entry every lane has the sum of its own terms, which counts in segment 0; on return every lane has
+// the sum of its columns over all rows.
 template <int kRows, int kColumns>
-CK_DEVICE void chain(const float (&terms)[kRows][kColumns], float (&sum)[kColumns]) {
-  CK_UNROLL
-  for (int c = 0; c < kColumns; ++c) sum[c] = 0.0f;
+CK_DEVICE void pass_on(const float (&terms)[kRows][kColumns], float (&sum)[kColumns]) {
   CK_NO_UNROLL
-  for (int stage = 0; stage < kSegments; ++stage) {
+  for (int stage = 1; stage < kSegments; ++stage) {
     CK_UNROLL
     for (int c = 0; c < kColumns; ++c) {
-      if (stage > 0) sum[c] = __shfl_up_sync(ck::kFullMask, sum[c], kSegmentLanes);
+      sum[c] = __shfl_up_sync(ck::kFullMask, sum[c], kSegmentLanes);
     }
     CK_UNROLL
     for (int i = 0; i < kRows; ++i) {
@@ -41,13 +40,28 @@ CK_DEVICE void chain(const float (&terms)[kRows][kColumns], float (&sum)[kColumn
   for (int c = 0; c < kColumns; ++c) sum[c] = __shfl_sync(ck::kFullMask, sum[c], last);
 }
 
-// The sum of squares of `count` values in shared memory, a multiple of four, in order.
+// The sum of squares of `count` values in shared memory, a multiple of 16, in order. The next values
+// are loaded while these are added: the chain waits for no load.
 CK_DEVICE float serial_squares(const float* x, int count) {
+  constexpr int kGroups = 4;
+  const float4* const groups = reinterpret_cast<const float4*>(x);
+  const int last = count / 4 - kGroups;
+  float4 now[kGroups];
+  CK_UNROLL
+  for (int i = 0; i < kGroups; ++i) now[i] = groups[i];
   float sum = 0.0f;
-  CK_UNROLL_BY(4)
-  for (int r = 0; r < count; r += 4) {
-    const float4 four = *reinterpret_cast<const float4*>(x + r);
-    sum = add_square(add_square(add_square(add_square(sum, four.x), four.y), four.z), four.w);
+  CK_NO_UNROLL
+  for (int r = 0; r <= last; r += kGroups) {
+    float4 next[kGroups];
+    const int at = r < last ? r + kGroups : r;
+    CK_UNROLL
+    for (int i = 0; i < kGroups; ++i) next[i] = groups[at + i];
+    CK_UNROLL
+    for (int i = 0; i < kGroups; ++i) {
+      sum = add_square(add_square(sum, now[i].x), now[i].y);
+      sum = add_square(add_square(sum, now[i].z), now[i].w);
+      now[i] = next[i];
+    }
   }
   return sum;
 }

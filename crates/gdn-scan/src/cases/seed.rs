@@ -14,8 +14,17 @@ const ENTRIES: [(&str, &str); 3] = [
 ];
 
 /// `steps` calls one after another on one state; o of each is kept.
-fn case(entry: &'static str, name: &str, [n_v, n_k, d]: [usize; 3], steps: usize) -> Case {
-    let id = format!("{name}-{n_v}x{n_k}x{d}-steps-{steps}");
+fn case(entry: &'static str, name: &str, sizes: [usize; 3], steps: usize) -> Case {
+    let [n_v, n_k, d] = sizes;
+    named(
+        format!("{name}-{n_v}x{n_k}x{d}-steps-{steps}"),
+        entry,
+        sizes,
+        steps,
+    )
+}
+
+fn named(id: String, entry: &'static str, [n_v, n_k, d]: [usize; 3], steps: usize) -> Case {
     let spec = Spec::step(id.clone(), [steps, n_k, n_v, d, d])
         .change(|spec| spec.head_map = HeadMap::Tiled);
     let work = steps * n_v * d * d;
@@ -124,7 +133,13 @@ pub(super) fn cases() -> Vec<Case> {
         cases.push(case(entry, name, [32, 16, 128], 4));
     }
     cases.push(case(ENTRIES[0].0, ENTRIES[0].1, [2, 2, 128], 64));
-    cases.push(case(ENTRIES[0].0, ENTRIES[0].1, [48, 16, 128], 1));
+    // The bench's.
+    cases.push(named(
+        "seed-step-16x48-128-f32".into(),
+        ENTRIES[0].0,
+        [48, 16, 128],
+        1,
+    ));
     cases.push(case(ENTRIES[0].0, ENTRIES[0].1, [3, 1, 256], 2));
     cases.push(case(ENTRIES[0].0, ENTRIES[0].1, [5, 1, 1], 3));
     cases.push(case(ENTRIES[0].0, ENTRIES[0].1, [0, 1, 4], 1));

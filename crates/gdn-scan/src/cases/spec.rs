@@ -78,6 +78,8 @@ pub(super) struct Spec {
     pub(super) snapshots: Option<usize>,
     /// Slots beyond those that the sequences need.
     pub(super) more_slots: usize,
+    /// Slots in all, where sequences share some that are read alone.
+    pub(super) few_slots: Option<usize>,
     pub(super) gaps: Gaps,
     /// Elements between the slots of a pool of which the host holds the slots alone.
     pub(super) far: Option<usize>,
@@ -109,6 +111,7 @@ impl Spec {
             scale: None,
             snapshots: None,
             more_slots: 0,
+            few_slots: None,
             gaps: Gaps::default(),
             far: None,
             flags: 0,
@@ -188,7 +191,7 @@ impl Spec {
     }
 
     pub(super) fn slots(&self) -> usize {
-        self.sizes[0] + self.more_slots
+        self.few_slots.unwrap_or(self.sizes[0] + self.more_slots)
     }
 
     /// Elements of a head's state.

@@ -57,13 +57,14 @@ CK_DEVICE void stage_token(const Problem& p, int64_t token, int head, float* q, 
   const int lane = threadIdx.x;
   const int64_t q_at = q_offset(p, token, head);
   const int64_t k_at = k_offset(p, token, head);
-  const float all = p.key_decay ? 0.0f : decay_of(p, load_decay(p, token, head, 0));
+  const int64_t decay_at = decay_offset(p, token, head);
+  const float all = p.key_decay ? 0.0f : decay_of(p, load_decay(p, decay_at, head, 0));
   for (int r = lane; r < p.key_dim; r += ck::kWarp) {
     const uint32_t raw_q = load_bits(p.q, q_at + r, p.dtype);
     const uint32_t raw_k = load_bits(p.k, k_at + r, p.dtype);
     q[r] = value_of(raw_q, p.dtype);
     k[r] = value_of(raw_k, p.dtype);
-    decay[r] = p.key_decay ? decay_of(p, load_decay(p, token, head, r)) : all;
+    decay[r] = p.key_decay ? decay_of(p, load_decay(p, decay_at, head, r)) : all;
   }
   if (!CK_MUTANT(general_no_stage_barrier)) __syncwarp();
   if (p.norm == GDN_NORM_NONE) return;
@@ -121,7 +122,7 @@ CK_KERNEL(ck::kWarp) general(Problem p, int tiles) {
         sum = __fadd_rn(sum, __fmul_rn(x, k[r]));
       }
       const float v = value_of(load_bits(p.v, v_offset(p, token, head) + c, p.dtype), p.dtype);
-      const float beta = beta_of(p, load_beta(p, token, head));
+      const float beta = beta_of(p, load_beta(p, beta_offset(p, token, head)));
       const float d = __fmul_rn(beta, __fsub_rn(v, sum));
       sum = 0.0f;
       for (int r = 0; r < p.key_dim; ++r) {

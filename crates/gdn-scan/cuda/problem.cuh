@@ -71,6 +71,7 @@ struct Problem {
   int beta_form;
   int norm;
   int key_decay;
+  int zero;  // 0, for where the compiler must not know it
   float scale;
   float norm_eps;
 };
@@ -193,10 +194,15 @@ struct DecayGate {
   float dt_bias;
 };
 
-// r counts with a decay per key alone.
-CK_DEVICE DecayGate load_decay(const Problem& p, int64_t token, int head, int r) {
+// Elements from the start of g to a token's first decay of a head.
+CK_DEVICE int64_t decay_offset(const Problem& p, int64_t token, int head) {
+  return token * p.g_stride + (p.key_decay ? static_cast<int64_t>(head) * p.key_dim : head);
+}
+
+// The decay of a head's key r, which counts with a decay per key alone, from its decay_offset.
+CK_DEVICE DecayGate load_decay(const Problem& p, int64_t offset, int head, int r) {
   const int64_t each = p.key_decay ? static_cast<int64_t>(head) * p.key_dim + r : head;
-  const int64_t at = token * p.g_stride + each;
+  const int64_t at = offset + (p.key_decay ? r : 0);
   if (p.decay_form != GDN_DECAY_GATE) return DecayGate{load_bits(p.g, at, GDN_F32), 0.0f, 0.0f};
   return DecayGate{load_bits(p.g, at, p.dtype), p.a_log[head], p.dt_bias[each]};
 }
@@ -208,8 +214,11 @@ CK_DEVICE float decay_of(const Problem& p, const DecayGate& gate) {
   return ck::exp_nonpositive(-__fmul_rn(ck::exp(gate.a_log), ck::softplus(x)));
 }
 
-CK_DEVICE uint32_t load_beta(const Problem& p, int64_t token, int head) {
-  const int64_t at = token * p.beta_stride + head;
+CK_DEVICE int64_t beta_offset(const Problem& p, int64_t token, int head) {
+  return token * p.beta_stride + head;
+}
+
+CK_DEVICE uint32_t load_beta(const Problem& p, int64_t at) {
   return load_bits(p.beta, at, p.beta_form == GDN_BETA_GIVEN ? GDN_F32 : p.dtype);
 }
 

@@ -20,9 +20,10 @@ constexpr int kSuppliersBarrier = 1;
 
 template <int kK>
 struct ChunkBuffer {
-  // Rows four floats apart modulo the banks: lanes that each walk one meet no conflict.
-  float q[kChunk][kK + 4];
-  float k[kChunk][kK + 4];
+  // Lanes that each walk a row of their own meet no conflict of banks.
+  static constexpr int kStride = kVectorLength<kK / kSegments> + 4;
+  float q[kChunk][kStride];
+  float k[kChunk][kStride];
   float v[kChunk][kBlockColumns];
   float alpha[kChunk];
   float beta[kChunk];
@@ -50,8 +51,9 @@ CK_DEVICE void supply(const Problem& p, const Sequence& s, int head, int tile, i
   DecayGate decay{};
   uint32_t beta = 0;
   if (gates) {
-    decay = load_decay(p, s.first + first + thread, head, 0);
-    beta = load_beta(p, s.first + first + thread, head);
+    const int64_t token = s.first + first + thread;
+    decay = load_decay(p, decay_offset(p, token, head), head, 0);
+    beta = load_beta(p, beta_offset(p, token, head));
   }
   uint32_t raw_q[kEach];
   uint32_t raw_k[kEach];
@@ -75,8 +77,9 @@ CK_DEVICE void supply(const Problem& p, const Sequence& s, int head, int tile, i
   CK_UNROLL
   for (int i = 0; i < kEach; ++i) {
     const int at = thread + i * kScanners;
-    buffer.q[at / kK][at % kK] = value_of(raw_q[i], p.dtype);
-    buffer.k[at / kK][at % kK] = value_of(raw_k[i], p.dtype);
+    const int place = place_of<kK / kSegments>(at % kK);
+    buffer.q[at / kK][place] = value_of(raw_q[i], p.dtype);
+    buffer.k[at / kK][place] = value_of(raw_k[i], p.dtype);
   }
   CK_UNROLL
   for (int i = 0; i < kEachValue; ++i) {
@@ -94,14 +97,14 @@ CK_DEVICE void supply(const Problem& p, const Sequence& s, int head, int tile, i
   CK_SHARED(float, factors, 2 * kChunk);
   if (vector >= 0 && vector < 2 * kChunk && vector / 2 < tokens) {
     const float* const x = vector % 2 == 0 ? buffer.q[vector / 2] : buffer.k[vector / 2];
-    factors[vector] = norm_factor(p, serial_squares(x, kK));
+    factors[vector] = norm_factor(p, serial_squares<kK / kSegments>(x, kK));
   }
   if (!CK_MUTANT(supply_no_norm_barrier)) ck::barrier_sync(kSuppliersBarrier, kScanners);
   for (int at = thread; at < tokens * kK; at += kScanners) {
     const int t = at / kK;
-    const int r = at % kK;
-    buffer.q[t][r] = __fmul_rn(buffer.q[t][r], factors[2 * t]);
-    buffer.k[t][r] = __fmul_rn(buffer.k[t][r], factors[2 * t + 1]);
+    const int place = place_of<kK / kSegments>(at % kK);
+    buffer.q[t][place] = __fmul_rn(buffer.q[t][place], factors[2 * t]);
+    buffer.k[t][place] = __fmul_rn(buffer.k[t][place], factors[2 * t + 1]);
   }
 }
 
@@ -152,6 +155,7 @@ scan_segments(Problem p) {
   const int head = static_cast<int>(unit) - index * p.value_heads;
   const int in_tile = thread / ck::kWarp * kSegmentLanes + thread % kSegmentLanes;
   const int first_row = segment_of_lane() * kRows;
+  const int first_place = segment_of_lane() * (kRows + kSegmentGap<kRows>);
   ck::dependency_wait();
   const Sequence s = open_sequence(p, index, head == 0 && tile == 0 && thread == 0);
   if (s.pad) {
@@ -190,12 +194,13 @@ scan_segments(Problem p) {
     CK_UNROLL
     for (int i = 0; i < kRows; ++i) {
       state[i] = __fmul_rn(alpha, state[i]);
-      terms[i][0] = __fmul_rn(state[i], buffers[0].k[0][first_row + i]);
+      terms[i][0] = __fmul_rn(state[i], buffers[0].k[0][first_place + i]);
       sum[0] = __fadd_rn(sum[0], terms[i][0]);
     }
     pass_on(terms, sum);
     retrieved = sum[0];
   }
+  int64_t out_at = out_offset(p, s.first, head) + tile + in_tile;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const ChunkBuffer<kK>& now = buffers[chunk % kChunkBuffers];
     const ChunkBuffer<kK>& next = buffers[(chunk + 1) % kChunkBuffers];
@@ -207,16 +212,17 @@ scan_segments(Problem p) {
       for (int t = 0; t < tokens; ++t) {
         const bool looks_ahead = t + 1 == kChunk;
         const float delta = __fmul_rn(now.beta[t], __fsub_rn(now.v[t][in_tile], retrieved));
-        const int64_t kept = snapshot_offset(p, s, chunk * kChunk + t, head);
-        sweep<S, kK, kV>(now.k[t] + first_row, now.q[t] + first_row,
-                         (looks_ahead ? next.k[0] : now.k[t + 1]) + first_row, delta,
-                         looks_ahead ? next.alpha[0] : now.alpha[t + 1],
-                         kept < 0 ? nullptr : static_cast<S*>(p.snapshots) + kept + state_at,
-                         state, read, retrieved);
-        if (segment_of_lane() == kSegments - 1) {
-          store_out(p, out_offset(p, s.first + chunk * kChunk + t, head) + tile + in_tile,
-                    __fmul_rn(read, p.scale));
+        S* snapshot = nullptr;
+        if (p.snapshots != nullptr) {
+          const int64_t kept = snapshot_offset(p, s, chunk * kChunk + t, head);
+          if (kept >= 0) snapshot = static_cast<S*>(p.snapshots) + kept + state_at;
         }
+        sweep<S, kK, kV>(now.k[t] + first_place, now.q[t] + first_place,
+                         (looks_ahead ? next.k[0] : now.k[t + 1]) + first_place, delta,
+                         looks_ahead ? next.alpha[0] : now.alpha[t + 1], snapshot, state, read,
+                         retrieved);
+        if (segment_of_lane() == kSegments - 1) store_out(p, out_at, __fmul_rn(read, p.scale));
+        out_at += p.out_stride;
       }
     }
     if (!CK_MUTANT(scan_no_chunk_barrier)) __syncthreads();

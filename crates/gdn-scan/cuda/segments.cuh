@@ -16,7 +16,26 @@ constexpr int kSegments = 4;
 constexpr int kSegmentLanes = ck::kWarp / kSegments;
 constexpr int kBlockColumns = 32;
 
+// Where element r of a vector over the keys lies in shared memory, for segments of kRows elements: at
+// a distance of 32 all four would be read from the same banks.
+template <int kRows>
+constexpr int kSegmentGap = kRows != 0 && kRows % 32 == 0 ? 4 : 0;
+template <int kRows>
+CK_HOST_DEVICE constexpr int place_of(int r) {
+  return kSegmentGap<kRows> == 0 ? r : r + r / (kRows == 0 ? 1 : kRows) * kSegmentGap<kRows>;
+}
+template <int kRows>
+constexpr int kVectorLength = kSegments * (kRows + kSegmentGap<kRows>);
+
 CK_DEVICE int segment_of_lane() { return threadIdx.x % ck::kWarp / kSegmentLanes; }
+
+// The last segment's sums, which are those over all rows, to every lane of their columns.
+template <int kColumns>
+CK_DEVICE void to_all_segments(float (&sum)[kColumns]) {
+  const int last = ck::kWarp - kSegmentLanes + threadIdx.x % kSegmentLanes;
+  CK_UNROLL
+  for (int c = 0; c < kColumns; ++c) sum[c] = __shfl_sync(ck::kFullMask, sum[c], last);
+}
 
 // The stages after the first: each passes the sums on to the next segment, whose terms are added. On
 // entry every lane has the sum of its own terms, which counts in segment 0; on return every lane has
@@ -35,27 +54,27 @@ CK_DEVICE void pass_on(const float (&terms)[kRows][kColumns], float (&sum)[kColu
       for (int c = 0; c < kColumns; ++c) sum[c] = __fadd_rn(sum[c], terms[i][c]);
     }
   }
-  const int last = ck::kWarp - kSegmentLanes + threadIdx.x % kSegmentLanes;
-  CK_UNROLL
-  for (int c = 0; c < kColumns; ++c) sum[c] = __shfl_sync(ck::kFullMask, sum[c], last);
+  to_all_segments(sum);
 }
 
-// The sum of squares of `count` values in shared memory, a multiple of 16, in order. The next values
+// The sum of squares of `count` values in shared memory, a multiple of 8, in order. The next values
 // are loaded while these are added: the chain waits for no load.
+template <int kRows>
 CK_DEVICE float serial_squares(const float* x, int count) {
-  constexpr int kGroups = 4;
-  const float4* const groups = reinterpret_cast<const float4*>(x);
-  const int last = count / 4 - kGroups;
+  constexpr int kGroups = 2;
+  constexpr int kStep = 4 * kGroups;
   float4 now[kGroups];
   CK_UNROLL
-  for (int i = 0; i < kGroups; ++i) now[i] = groups[i];
+  for (int i = 0; i < kGroups; ++i) now[i] = *reinterpret_cast<const float4*>(x + 4 * i);
   float sum = 0.0f;
   CK_NO_UNROLL
-  for (int r = 0; r <= last; r += kGroups) {
+  for (int r = kStep; r <= count; r += kStep) {
     float4 next[kGroups];
-    const int at = r < last ? r + kGroups : r;
+    const int at = r < count ? r : 0;  // the last values are followed by none
     CK_UNROLL
-    for (int i = 0; i < kGroups; ++i) next[i] = groups[at + i];
+    for (int i = 0; i < kGroups; ++i) {
+      next[i] = *reinterpret_cast<const float4*>(x + place_of<kRows>(at + 4 * i));
+    }
     CK_UNROLL
     for (int i = 0; i < kGroups; ++i) {
       sum = add_square(add_square(sum, now[i].x), now[i].y);

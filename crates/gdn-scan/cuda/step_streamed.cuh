@@ -1,19 +1,20 @@
 // GDN_PATH_STREAMED: one token, for batches that memory bounds. A block has a head, whose state
-// comes by bulk copies, in four parts so that the first sum runs while later rows arrive. A thread
+// comes by bulk copies, in two parts so that the first sum runs while later rows arrive. A thread
 // owns a 32-bit word of each row: one column of f32, two of a 16-bit type.
 #pragma once
 
 #include <ck/bulk.cuh>
 
 #include "segments.cuh"
+#include "step_token.cuh"
 #include "words.cuh"
 
 namespace gdn {
 
-#if !defined(GDN_PARTS)
-#define GDN_PARTS 4
+#if !defined(GDN_UN)
+#define GDN_UN 2
 #endif
-constexpr int kStreamParts = GDN_PARTS;
+constexpr int kStreamParts = 2;
 
 // Dynamic shared memory: the state, then q, k and the decay.
 CK_HOST_DEVICE unsigned streamed_bytes(int key_dim, int value_dim, int element) {
@@ -21,19 +22,20 @@ CK_HOST_DEVICE unsigned streamed_bytes(int key_dim, int value_dim, int element) 
          (static_cast<unsigned>(value_dim * element) + 3 * static_cast<unsigned>(sizeof(float)));
 }
 
+// Rows of q that a thread loads: a block of a row of 64 words, or more, has those of 256 keys.
+constexpr int kRowsEach = 4;
+
 // kRowWords: words of a row, and threads of a block; 0: as value_dim says.
 template <typename S, int kDtype, int kRowWords>
 CK_KERNEL(kRowWords == 0 ? 256 : kRowWords)
 step_streamed(Problem p) {
   constexpr int kColumns = kWordColumns<S>;
-  constexpr int kPairs = 2;  // rows of q and k that a thread loads at once
   CK_DYNAMIC_SHARED(uint32_t, words);
   CK_SHARED(uint64_t, arrived, kStreamParts);
-  CK_SHARED(float, scalars, 4);
+  CK_SHARED(float, gates, kStepGates);
   p.dtype = kDtype;
   const int thread = threadIdx.x;
   const int threads = kRowWords == 0 ? p.value_dim / kColumns : kRowWords;
-  const int warps = threads / ck::kWarp;
   const int rows = p.key_dim / kStreamParts;
   const int column = thread * kColumns;
   float* const q = reinterpret_cast<float*>(words + p.key_dim * threads);
@@ -41,89 +43,59 @@ step_streamed(Problem p) {
   float* const decay = k + p.key_dim;
   const int index = static_cast<int>(divide(blockIdx.x, p.by_value_heads));
   const int head = static_cast<int>(blockIdx.x) - index * p.value_heads;
-  const int64_t q_at = q_offset(p, index, head);
-  const int64_t k_at = k_offset(p, index, head);
+  const StepToken token = locate_token(p, index, head);
+  int64_t in = state_offset(p, index, head);
+  int64_t out = in;
+  const int64_t out_at = out_offset(p, index, head);
   // The last warp's, which the norms leave free where there are more than two.
   const bool copies = thread == threads - ck::kWarp;
   if (copies) {
     for (int part = 0; part < kStreamParts; ++part) ck::mbarrier_init(&arrived[part], 1);
     ck::fence_mbarrier_init();
   }
+  if (is_nowhere(token, in)) return;
   ck::dependency_wait();
-  const Sequence s = open_sequence<true>(p, index, head == 0 && thread == 0);
-  const int64_t out_at = out_offset(p, index, head) + column;
-  if (s.pad) {
-    for (int c = 0; c < kColumns; ++c) store_out(p, out_at + c, 0.0f);
-    return;
+  if (p.slots_in != nullptr || p.slots_out != nullptr) {
+    const Sequence s = open_sequence<true>(p, index, head == 0 && thread == 0);
+    if (s.pad) {
+      for (int c = 0; c < kColumns; ++c) store_out(p, out_at + column + c, 0.0f);
+      return;
+    }
+    in = s.in < 0 ? -1 : state_offset(p, s.in, head);
+    out = s.out < 0 ? -1 : state_offset(p, s.out, head);
   }
-  if (s.in >= 0) {
+  if (in >= 0) {
     if (copies) {
-      const uint32_t* const from = reinterpret_cast<const uint32_t*>(
-          static_cast<const S*>(p.source) + state_offset(p, s.in, head));
+      const uint32_t* const source =
+          reinterpret_cast<const uint32_t*>(static_cast<const S*>(p.source) + in);
       const unsigned bytes = rows * threads * sizeof(uint32_t);
       for (int part = 0; part < kStreamParts; ++part) {
         const int at = part * rows * threads;
         ck::mbarrier_arrive_expect_tx(&arrived[part], bytes);
-        ck::bulk_load(words + at, from + at, bytes, &arrived[part]);
+        ck::bulk_load(words + at, source + at, bytes, &arrived[part]);
       }
     }
   } else {
     // Each thread's own words: no other thread reads them.
     for (int r = 0; r < p.key_dim; ++r) words[r * threads + thread] = 0;
   }
-  // What the token brings: no load waits behind another's use.
-  const DecayGate gate = load_decay(p, index, head, 0);
-  const uint32_t raw_beta = load_beta(p, index, head);
   uint32_t raw_v[kColumns];
   CK_UNROLL
   for (int c = 0; c < kColumns; ++c) {
-    raw_v[c] = load_bits(p.v, v_offset(p, index, head) + column + c, p.dtype);
-  }
-  CK_NO_UNROLL
-  for (int first = thread; first < p.key_dim; first += kPairs * threads) {
-    uint32_t raw_q[kPairs];
-    uint32_t raw_k[kPairs];
-    CK_UNROLL
-    for (int i = 0; i < kPairs; ++i) {
-      const int r = first + i * threads;
-      raw_q[i] = r < p.key_dim ? load_bits(p.q, q_at + r, p.dtype) : 0;
-      raw_k[i] = r < p.key_dim ? load_bits(p.k, k_at + r, p.dtype) : 0;
-    }
-    CK_UNROLL
-    for (int i = 0; i < kPairs; ++i) {
-      const int r = first + i * threads;
-      if (r < p.key_dim) {
-        q[r] = value_of(raw_q[i], p.dtype);
-        k[r] = value_of(raw_k[i], p.dtype);
-        if (p.key_decay) decay[r] = decay_of(p, load_decay(p, index, head, r));
-      }
-    }
+    raw_v[c] = load_bits(p.v, token.v + column + c, p.dtype);
   }
   // Also: the barriers are initialised.
-  if (!CK_MUTANT(stream_no_stage_barrier)) __syncthreads();
-  if (p.norm != GDN_NORM_NONE) {
-    for (int task = thread / ck::kWarp; task < 2; task += warps) {
-      const float factor = norm_factor(p, serial_squares(task == 0 ? k : q, p.key_dim));
-      if (thread % ck::kWarp == 0) scalars[task] = factor;
-    }
-  }
-  const float alpha = p.key_decay ? 1.0f : decay_of(p, gate);
-  const float beta = beta_of(p, raw_beta);
-  if (p.norm != GDN_NORM_NONE) {
-    if (!CK_MUTANT(stream_no_norm_barrier)) __syncthreads();
-    for (int r = thread; r < p.key_dim; r += threads) {
-      k[r] = __fmul_rn(k[r], scalars[0]);
-      q[r] = __fmul_rn(q[r], scalars[1]);
-    }
-    if (!CK_MUTANT(stream_no_factor_barrier)) __syncthreads();
-  }
+  const auto raw = load_token<kRowsEach>(p, token, head, threads);
+  stage_token<0>(p, token, raw, head, threads, q, k, decay, gates);
+  const float alpha = gates[kAlpha];
+  const float beta = gates[kBeta];
   float sum[kColumns];
   CK_UNROLL
   for (int c = 0; c < kColumns; ++c) sum[c] = 0.0f;
   const uint32_t* from = words + thread;
   for (int part = 0; part < kStreamParts; ++part) {
-    if (s.in >= 0 && !CK_MUTANT(stream_no_wait)) ck::mbarrier_wait(&arrived[part], 0);
-    CK_UNROLL_BY(2)
+    if (in >= 0 && !CK_MUTANT(stream_no_wait)) ck::mbarrier_wait(&arrived[part], 0);
+    CK_UNROLL_BY(GDN_UN)
     for (int r = part * rows; r < (part + 1) * rows; r += 4) {
       float keys[4];
       float alphas[4] = {alpha, alpha, alpha, alpha};
@@ -147,12 +119,10 @@ step_streamed(Problem p) {
     delta[c] = __fmul_rn(beta, __fsub_rn(value_of(raw_v[c], p.dtype), sum[c]));
     sum[c] = 0.0f;
   }
-  uint32_t* to = s.out < 0 ? nullptr
-                           : reinterpret_cast<uint32_t*>(static_cast<S*>(p.state) +
-                                                         state_offset(p, s.out, head)) +
-                                 thread;
+  uint32_t* to = out < 0 ? nullptr
+                         : reinterpret_cast<uint32_t*>(static_cast<S*>(p.state) + out) + thread;
   from = words + thread;
-  CK_UNROLL_BY(2)
+  CK_UNROLL_BY(GDN_UN)
   for (int r = 0; r < p.key_dim; r += 4) {
     float keys[4];
     float alphas[4] = {alpha, alpha, alpha, alpha};
@@ -175,7 +145,7 @@ step_streamed(Problem p) {
     if (to != nullptr) to += 4 * threads;
   }
   CK_UNROLL
-  for (int c = 0; c < kColumns; ++c) store_out(p, out_at + c, __fmul_rn(sum[c], p.scale));
+  for (int c = 0; c < kColumns; ++c) store_out(p, out_at + column + c, __fmul_rn(sum[c], p.scale));
 }
 
 }  // namespace gdn

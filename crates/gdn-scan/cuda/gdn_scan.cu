@@ -220,9 +220,10 @@ static bool streamed_takes(const gdn_scan_params& p, bool one_token, int capabil
   return one_token && capability >= 90 && p.layout == GDN_KV &&
          p.key_dim % (4 * kStreamParts) == 0 && p.value_dim * element % (4 * ck::kWarp) == 0 &&
          p.value_dim * element / 4 <= kMaxThreads &&
-         p.key_dim <= kRowsEach * (p.value_dim * element / 4) &&
+         p.key_dim <= kKeysAThread * (p.value_dim * element / 4) &&
          streamed_bytes(static_cast<int>(p.key_dim), static_cast<int>(p.value_dim),
-                        static_cast<int>(element)) <= shared;
+                        static_cast<int>(element)) <=
+             shared - static_cast<int64_t>(sizeof(StagedToken<GDN_MAX_DIM, 0>));
 }
 
 // Up to so many heads in all, latency and not memory bounds a step.

@@ -70,7 +70,7 @@ CK_DEVICE void stage_token(const Problem& p, int64_t token, int head, float* q, 
   if (p.norm == GDN_NORM_NONE) return;
   const float* const x = lane % 2 == 0 ? q : k;
   float sum = 0.0f;
-  for (int r = 0; r < p.key_dim; ++r) sum = add_square(sum, x[r]);
+  for (int r = 0; r < p.key_dim; ++r) sum = __fadd_rn(sum, __fmul_rn(x[r], x[r]));
   const float factor = norm_factor(p, sum);
   const float q_factor = __shfl_sync(ck::kFullMask, factor, 0);
   const float k_factor = __shfl_sync(ck::kFullMask, factor, 1);

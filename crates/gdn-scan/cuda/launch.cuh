@@ -21,8 +21,9 @@ static int launch_segments(const Problem& p, const Plan& plan, ck::LaunchConfig 
   config.grid *= kV / kBlockColumns;
   if (!plan.one_token) {
     config.block = kScanThreads;
-    config.shared_bytes = scan_bytes<kK>();
-    return ck::launch<scan_segments<S, kK, kV>>(config, p);
+    config.shared_bytes = sizeof(ScanShared<kK>);
+    return p.snapshots != nullptr ? ck::launch<scan_segments<S, kK, kV, true>>(config, p)
+                                  : ck::launch<scan_segments<S, kK, kV, false>>(config, p);
   }
   config.block = kStepThreads<S>;
   switch (p.dtype) {
@@ -37,9 +38,9 @@ static int launch_segments(const Problem& p, const Plan& plan, ck::LaunchConfig 
 
 template <typename S, int kDtype>
 static int launch_step_streamed(const Problem& p, const ck::LaunchConfig& config) {
-  constexpr int kUsual = 128 / kWordColumns<S>;
-  return config.block == kUsual ? ck::launch<step_streamed<S, kDtype, kUsual>>(config, p)
-                                : ck::launch<step_streamed<S, kDtype, 0>>(config, p);
+  return p.key_dim == 128 && p.value_dim == 128
+             ? ck::launch<step_streamed<S, kDtype, true>>(config, p)
+             : ck::launch<step_streamed<S, kDtype, false>>(config, p);
 }
 
 template <typename S>

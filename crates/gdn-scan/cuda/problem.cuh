@@ -71,7 +71,6 @@ struct Problem {
   int beta_form;
   int norm;
   int key_decay;
-  int zero;  // 0, for where the compiler must not know it
   float scale;
   float norm_eps;
 };
@@ -237,8 +236,6 @@ CK_DEVICE float norm_factor(const Problem& p, float sum) {
   }
   return __frsqrt_rn(__fadd_rn(sum, p.norm_eps));
 }
-
-CK_DEVICE float add_square(float sum, float x) { return __fadd_rn(sum, __fmul_rn(x, x)); }
 
 CK_DEVICE int64_t q_offset(const Problem& p, int64_t token, int head) {
   return token * p.q_stride + static_cast<int64_t>(key_head_of(p, head)) * p.key_dim;

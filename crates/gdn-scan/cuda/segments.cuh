@@ -57,30 +57,16 @@ CK_DEVICE void pass_on(const float (&terms)[kRows][kColumns], float (&sum)[kColu
   to_all_segments(sum);
 }
 
-// The sum of squares of `count` values in shared memory, a multiple of 8, in order. The next values
-// are loaded while these are added: the chain waits for no load.
-template <int kRows>
-CK_DEVICE float serial_squares(const float* x, int count) {
-  constexpr int kGroups = 2;
-  constexpr int kStep = 4 * kGroups;
-  float4 now[kGroups];
-  CK_UNROLL
-  for (int i = 0; i < kGroups; ++i) now[i] = *reinterpret_cast<const float4*>(x + 4 * i);
+// The sum of kCount values in shared memory, a multiple of 4, in order from +0: additions alone, so that
+// each waits for the one before it and for nothing else.
+template <int kCount>
+CK_DEVICE float serial_sum(const float* x) {
   float sum = 0.0f;
-  CK_NO_UNROLL
-  for (int r = kStep; r <= count; r += kStep) {
-    float4 next[kGroups];
-    const int at = r < count ? r : 0;  // the last values are followed by none
-    CK_UNROLL
-    for (int i = 0; i < kGroups; ++i) {
-      next[i] = *reinterpret_cast<const float4*>(x + place_of<kRows>(at + 4 * i));
-    }
-    CK_UNROLL
-    for (int i = 0; i < kGroups; ++i) {
-      sum = add_square(add_square(sum, now[i].x), now[i].y);
-      sum = add_square(add_square(sum, now[i].z), now[i].w);
-      now[i] = next[i];
-    }
+  CK_UNROLL
+  for (int r = 0; r < kCount; r += 4) {
+    const float4 values = *reinterpret_cast<const float4*>(x + r);
+    sum = __fadd_rn(__fadd_rn(sum, values.x), values.y);
+    sum = __fadd_rn(__fadd_rn(sum, values.z), values.w);
   }
   return sum;
 }

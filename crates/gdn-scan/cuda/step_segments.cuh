@@ -9,57 +9,17 @@ namespace gdn {
 
 template <typename S>
 constexpr int kStepThreads = ck::kWarp * kBlockColumns / (kSegmentLanes * kWordColumns<S>);
-#if !defined(GDN_B32)
-#define GDN_B32 7
-#define GDN_B16 10
-#endif
-// So many blocks of a multiprocessor have enough of the states on its way; the registers allow them.
-template <typename S, bool kFast>
-constexpr int kStepBlocks = kFast ? 4 : sizeof(S) == sizeof(float) ? GDN_B32 : GDN_B16;
-
-// The stages of a sum of state * factor after the first: each passes the sums on to the next segment.
-// Products are made again in every stage: that is in the shadow of the additions, and a register for
-// each would halve the blocks that fit. `zero` is 0, which the compiler cannot know: it would move the
-// products out of the loop.
-template <int kRows, int kColumns>
-CK_DEVICE void pass_on(const float* factors, int zero, const float (&state)[kRows][kColumns],
-                       float (&sum)[kColumns]) {
-  CK_NO_UNROLL
-  for (int stage = 1; stage < kSegments; ++stage) {
-    const float* const again = factors + stage * zero;
-    CK_UNROLL
-    for (int c = 0; c < kColumns; ++c) {
-      sum[c] = __shfl_up_sync(ck::kFullMask, sum[c], kSegmentLanes);
-    }
-    CK_UNROLL
-    for (int i = 0; i < kRows; i += 4) {
-      float values[4];
-      four(again + i, values);
-      CK_UNROLL
-      for (int j = 0; j < 4; ++j) {
-        CK_UNROLL
-        for (int c = 0; c < kColumns; ++c) {
-          sum[c] = __fadd_rn(sum[c], __fmul_rn(state[i + j][c], values[j]));
-        }
-      }
-    }
-  }
-  to_all_segments(sum);
-}
-
 // kFast: both sums in one sweep, o = (S'q + (k.q) d) * scale.
 template <typename S, int kDtype, int kK, int kV, bool kFast>
-CK_KERNEL_BLOCKS(kStepThreads<S>, (kStepBlocks<S, kFast>))
+CK_KERNEL_BLOCKS(kStepThreads<S>, 4)
 step_segments(Problem p) {
   constexpr int kThreads = kStepThreads<S>;
   constexpr int kColumns = kWordColumns<S>;
   constexpr int kRows = kK / kSegments;
   constexpr int kTiles = kV / kBlockColumns;
   static_assert(kK % (4 * kSegments) == 0 && kV % kBlockColumns == 0, "whole groups and tiles");
-  CK_SHARED(float, q, kVectorLength<kRows>);
-  CK_SHARED(float, k, kVectorLength<kRows>);
-  CK_SHARED(float, decay, kVectorLength<kRows>);
-  CK_SHARED(float, gates, kStepGates);
+  using Staged = StagedToken<kK, kRows>;
+  CK_SHARED(Staged, staged, 1);
   p.dtype = kDtype;
   p.key_dim = kK;
   p.value_dim = kV;
@@ -89,8 +49,6 @@ step_segments(Problem p) {
     from = s.in < 0 ? -1 : state_offset(p, s.in, head) + in_head;
     out = static_cast<int>(s.out);
   }
-  // Norms and gates take as long as the state takes to arrive: what they need goes first.
-  const auto raw = load_token<(kK + kThreads - 1) / kThreads>(p, token, head, kThreads);
   float state[kRows][kColumns];
   uint32_t words[kRows];
   if (from >= 0) {
@@ -102,16 +60,32 @@ step_segments(Problem p) {
     CK_UNROLL
     for (int i = 0; i < kRows; ++i) words[i] = 0;
   }
+  const auto raw = load_token<(kK + kThreads - 1) / kThreads>(p, token, head, kThreads);
   uint32_t raw_v[kColumns];
   CK_UNROLL
   for (int c = 0; c < kColumns; ++c) {
     raw_v[c] = load_bits(p.v, token.v + column + c, p.dtype);
   }
-  stage_token<kRows>(p, token, raw, head, kThreads, q, k, decay, gates);
-  const float alpha = gates[kAlpha];
-  const float beta = gates[kBeta];
+  stage_token(p, token, raw, head, kThreads, *staged);
+  if (!CK_MUTANT(step_no_stage_barrier)) __syncthreads();
+  make_scalars(p, raw, kThreads, *staged);
+  float key[kRows];
+  CK_UNROLL
+  for (int i = 0; i < kRows; i += 4) {
+    float keys[4];
+    four(staged->k + first_place + i, keys);
+    CK_UNROLL
+    for (int j = 0; j < 4; ++j) key[i + j] = keys[j];
+  }
+  if (!CK_MUTANT(step_no_scalar_barrier)) __syncthreads();
+  float scalars[kStepScalars];
+  four(staged->scalars, scalars);
+  const float alpha = scalars[kAlpha];
+  const float beta = scalars[kBeta];
 
-  // The first stage of each sum runs where the state is decayed, and where it is written.
+  // The first stage of each sum runs where its terms are made. A factor of 1, without a norm, changes
+  // nothing.
+  float terms[kRows][kColumns];
   float retrieved[kColumns];
   float read[kColumns];
   float key_query = 0.0f;
@@ -122,22 +96,24 @@ step_segments(Problem p) {
   }
   CK_UNROLL
   for (int i = 0; i < kRows; i += 4) {
-    float keys[4];
     float queries[4];
     float alphas[4] = {alpha, alpha, alpha, alpha};
-    four(k + first_place + i, keys);
-    if (kFast) four(q + first_place + i, queries);
-    if (p.key_decay) four(decay + first_place + i, alphas);
+    if (kFast) four(staged->q + first_place + i, queries);
+    if (p.key_decay) four(staged->decay + first_place + i, alphas);
     CK_UNROLL
     for (int j = 0; j < 4; ++j) {
-      if (kFast) key_query = __fmaf_rn(keys[j], queries[j], key_query);
+      key[i + j] = __fmul_rn(key[i + j], scalars[kKeyFactor]);
+      if (kFast) {
+        queries[j] = __fmul_rn(queries[j], scalars[kQueryFactor]);
+        key_query = __fmaf_rn(key[i + j], queries[j], key_query);
+      }
       float x[kColumns];
       unpack<S>(words[i + j], x);
       CK_UNROLL
       for (int c = 0; c < kColumns; ++c) {
         state[i + j][c] = __fmul_rn(alphas[j], x[c]);
-        retrieved[c] = kFast ? __fmaf_rn(state[i + j][c], keys[j], retrieved[c])
-                             : __fadd_rn(retrieved[c], __fmul_rn(state[i + j][c], keys[j]));
+        terms[i + j][c] = __fmul_rn(state[i + j][c], key[i + j]);
+        retrieved[c] = __fadd_rn(retrieved[c], terms[i + j][c]);
         if (kFast) read[c] = __fmaf_rn(state[i + j][c], queries[j], read[c]);
       }
     }
@@ -153,7 +129,7 @@ step_segments(Problem p) {
       }
     }
   } else {
-    pass_on(k + first_place, p.zero, state, retrieved);
+    pass_on(terms, retrieved);
   }
   float delta[kColumns];
   CK_UNROLL
@@ -164,17 +140,20 @@ step_segments(Problem p) {
       static_cast<S*>(p.state) + state_offset(p, out, head) + in_head);
   CK_UNROLL
   for (int i = 0; i < kRows; i += 4) {
-    float keys[4];
     float queries[4];
-    four(k + first_place + i, keys);
-    if (!kFast) four(q + first_place + i, queries);
+    if (!kFast) four(staged->q + first_place + i, queries);
     CK_UNROLL
     for (int j = 0; j < 4; ++j) {
+      const float query = kFast ? 0.0f : __fmul_rn(queries[j], scalars[kQueryFactor]);
       CK_UNROLL
       for (int c = 0; c < kColumns; ++c) {
         float& x = state[i + j][c];
-        x = kFast ? __fmaf_rn(keys[j], delta[c], x) : __fadd_rn(x, __fmul_rn(keys[j], delta[c]));
-        if (!kFast) read[c] = __fadd_rn(read[c], __fmul_rn(x, queries[j]));
+        x = kFast ? __fmaf_rn(key[i + j], delta[c], x)
+                  : __fadd_rn(x, __fmul_rn(key[i + j], delta[c]));
+        if (!kFast) {
+          terms[i + j][c] = __fmul_rn(x, query);
+          read[c] = __fadd_rn(read[c], terms[i + j][c]);
+        }
       }
       if (out >= 0) ck::store_stream(target + (i + j) * kV / kColumns, pack<S>(state[i + j]));
     }
@@ -183,7 +162,7 @@ step_segments(Problem p) {
     CK_UNROLL
     for (int c = 0; c < kColumns; ++c) read[c] = __fmaf_rn(key_query, delta[c], read[c]);
   } else {
-    pass_on(q + first_place, p.zero, state, read);
+    pass_on(terms, read);
   }
   if (segment_of_lane() == kSegments - 1) {
     const int64_t at = out_offset(p, index, head) + column;

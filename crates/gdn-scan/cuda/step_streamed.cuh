@@ -1,5 +1,6 @@
 // GDN_PATH_STREAMED: one token, for batches that memory bounds. A block has a head, whose state
-// comes by bulk copies, in two parts so that the first sum runs while later rows arrive. A thread
+// comes by bulk copies, in two parts so that the first sum begins while later rows
+// arrive. A thread
 // owns a 32-bit word of each row: one column of f32, two of a 16-bit type.
 #pragma once
 
@@ -11,36 +12,36 @@
 
 namespace gdn {
 
-#if !defined(GDN_UN)
-#define GDN_UN 2
-#endif
 constexpr int kStreamParts = 2;
 
-// Dynamic shared memory: the state, then q, k and the decay.
+// Dynamic shared memory: the state.
 CK_HOST_DEVICE unsigned streamed_bytes(int key_dim, int value_dim, int element) {
-  return static_cast<unsigned>(key_dim) *
-         (static_cast<unsigned>(value_dim * element) + 3 * static_cast<unsigned>(sizeof(float)));
+  return static_cast<unsigned>(key_dim) * static_cast<unsigned>(value_dim * element);
 }
 
-// Rows of q that a thread loads: a block of a row of 64 words, or more, has those of 256 keys.
-constexpr int kRowsEach = 4;
+// A block has at least so many threads for each of the keys: a thread loads few elements of q.
+constexpr int kKeysAThread = 4;
 
-// kRowWords: words of a row, and threads of a block; 0: as value_dim says.
-template <typename S, int kDtype, int kRowWords>
-CK_KERNEL(kRowWords == 0 ? 256 : kRowWords)
+// Of the usual size: K = V = 128; else as the problem says.
+template <typename S, int kDtype, bool kUsual>
+CK_KERNEL(kUsual ? 128 / kWordColumns<S> : 256)
 step_streamed(Problem p) {
   constexpr int kColumns = kWordColumns<S>;
+  constexpr int kK = kUsual ? 128 : GDN_MAX_DIM;
+  constexpr int kEach = kUsual ? kColumns : kKeysAThread;
+  using Staged = StagedToken<kK, 0>;
   CK_DYNAMIC_SHARED(uint32_t, words);
   CK_SHARED(uint64_t, arrived, kStreamParts);
-  CK_SHARED(float, gates, kStepGates);
+  CK_SHARED(Staged, staged, 1);
   p.dtype = kDtype;
+  if (kUsual) {
+    p.key_dim = 128;
+    p.value_dim = 128;
+  }
   const int thread = threadIdx.x;
-  const int threads = kRowWords == 0 ? p.value_dim / kColumns : kRowWords;
+  const int threads = p.value_dim / kColumns;
   const int rows = p.key_dim / kStreamParts;
   const int column = thread * kColumns;
-  float* const q = reinterpret_cast<float*>(words + p.key_dim * threads);
-  float* const k = q + p.key_dim;
-  float* const decay = k + p.key_dim;
   const int index = static_cast<int>(divide(blockIdx.x, p.by_value_heads));
   const int head = static_cast<int>(blockIdx.x) - index * p.value_heads;
   const StepToken token = locate_token(p, index, head);
@@ -85,22 +86,33 @@ step_streamed(Problem p) {
     raw_v[c] = load_bits(p.v, token.v + column + c, p.dtype);
   }
   // Also: the barriers are initialised.
-  const auto raw = load_token<kRowsEach>(p, token, head, threads);
-  stage_token<0>(p, token, raw, head, threads, q, k, decay, gates);
-  const float alpha = gates[kAlpha];
-  const float beta = gates[kBeta];
+  const auto raw = load_token<kEach>(p, token, head, threads);
+  stage_token(p, token, raw, head, threads, *staged);
+  if (!CK_MUTANT(stream_no_stage_barrier)) __syncthreads();
+  make_scalars(p, raw, threads, *staged);
+  if (!CK_MUTANT(stream_no_scalar_barrier)) __syncthreads();
+  float scalars[kStepScalars];
+  four(staged->scalars, scalars);
+  const float alpha = scalars[kAlpha];
+  if (p.norm != GDN_NORM_NONE) {
+    for (int r = thread; r < p.key_dim; r += threads) {
+      staged->k[r] = __fmul_rn(staged->k[r], scalars[kKeyFactor]);
+      staged->q[r] = __fmul_rn(staged->q[r], scalars[kQueryFactor]);
+    }
+    if (!CK_MUTANT(stream_no_factor_barrier)) __syncthreads();
+  }
   float sum[kColumns];
   CK_UNROLL
   for (int c = 0; c < kColumns; ++c) sum[c] = 0.0f;
   const uint32_t* from = words + thread;
   for (int part = 0; part < kStreamParts; ++part) {
     if (in >= 0 && !CK_MUTANT(stream_no_wait)) ck::mbarrier_wait(&arrived[part], 0);
-    CK_UNROLL_BY(GDN_UN)
+    CK_UNROLL_BY(4)
     for (int r = part * rows; r < (part + 1) * rows; r += 4) {
       float keys[4];
       float alphas[4] = {alpha, alpha, alpha, alpha};
-      four(k + r, keys);
-      if (p.key_decay) four(decay + r, alphas);
+      four(staged->k + r, keys);
+      if (p.key_decay) four(staged->decay + r, alphas);
       CK_UNROLL
       for (int j = 0; j < 4; ++j) {
         float x[kColumns];
@@ -116,20 +128,20 @@ step_streamed(Problem p) {
   float delta[kColumns];
   CK_UNROLL
   for (int c = 0; c < kColumns; ++c) {
-    delta[c] = __fmul_rn(beta, __fsub_rn(value_of(raw_v[c], p.dtype), sum[c]));
+    delta[c] = __fmul_rn(scalars[kBeta], __fsub_rn(value_of(raw_v[c], p.dtype), sum[c]));
     sum[c] = 0.0f;
   }
   uint32_t* to = out < 0 ? nullptr
                          : reinterpret_cast<uint32_t*>(static_cast<S*>(p.state) + out) + thread;
   from = words + thread;
-  CK_UNROLL_BY(GDN_UN)
+  CK_UNROLL_BY(4)
   for (int r = 0; r < p.key_dim; r += 4) {
     float keys[4];
     float alphas[4] = {alpha, alpha, alpha, alpha};
     float queries[4];
-    four(k + r, keys);
-    if (p.key_decay) four(decay + r, alphas);
-    four(q + r, queries);
+    four(staged->k + r, keys);
+    if (p.key_decay) four(staged->decay + r, alphas);
+    four(staged->q + r, queries);
     CK_UNROLL
     for (int j = 0; j < 4; ++j) {
       float x[kColumns];

@@ -50,45 +50,65 @@ CK_DEVICE RawToken<kEach> load_token(const Problem& p, const StepToken& token, i
 }
 
 // The numbers of a token that every column needs.
-enum StepGate { kAlpha, kBeta, kStepGates };
+enum StepScalar { kKeyFactor, kQueryFactor, kAlpha, kBeta, kStepScalars };
 
-// q and k, normalised, and the gates into shared memory, by all threads for all. Norms and gates are
-// a warp's task each. kRows: of a segment, or 0 where there are none.
-template <int kRows, int kEach>
+// Vectors of a token in shared memory, of kK elements or fewer. kRows: of a segment, or 0 where there
+// are none.
+template <int kK, int kRows>
+struct StagedToken {
+  static constexpr int kLength = kRows == 0 ? kK : kVectorLength<kRows>;
+  float q[kLength];
+  float k[kLength];
+  float decay[kLength];  // with a decay per key
+  float q_squares[kK];
+  float k_squares[kK];
+  float scalars[kStepScalars];
+};
+
+// q and k as they are, and their squares: by all threads, before a barrier. Behind the last element
+// lie zeros, whose squares change no sum.
+template <int kK, int kRows, int kEach>
 CK_DEVICE void stage_token(const Problem& p, const StepToken& token, const RawToken<kEach>& raw,
-                           int head, int threads, float* q, float* k, float* decay, float* gates) {
-  enum { kKeyTask, kQueryTask, kAlphaTask, kBetaTask, kTasks };
-  const int thread = threadIdx.x;
-  const int lane = thread % ck::kWarp;
+                           int head, int threads, StagedToken<kK, kRows>& staged) {
   CK_UNROLL
   for (int i = 0; i < kEach; ++i) {
-    const int r = thread + i * threads;
-    if (r < p.key_dim) {
+    const int r = static_cast<int>(threadIdx.x) + i * threads;
+    if (r < kK) {
       const int at = place_of<kRows>(r);
-      k[at] = value_of(raw.k[i], p.dtype);
-      q[at] = value_of(raw.q[i], p.dtype);
-      if (p.key_decay) decay[at] = decay_of(p, load_decay(p, token.g, head, r));
-    }
-  }
-  if (!CK_MUTANT(step_no_stage_barrier)) __syncthreads();
-  for (int task = thread / ck::kWarp; task < kTasks; task += threads / ck::kWarp) {
-    if (task == kAlphaTask) {
-      const float alpha = p.key_decay ? 1.0f : decay_of(p, raw.decay);
-      if (lane == 0) gates[kAlpha] = alpha;
-    } else if (task == kBetaTask) {
-      const float beta = beta_of(p, raw.beta);
-      if (lane == 0) gates[kBeta] = beta;
-    } else if (p.norm != GDN_NORM_NONE) {
-      float* const x = task == kKeyTask ? k : q;
-      const float factor = norm_factor(p, serial_squares<kRows>(x, p.key_dim));
-      if (!CK_MUTANT(step_no_norm_barrier)) __syncwarp();
-      for (int r = lane; r < p.key_dim; r += ck::kWarp) {
-        const int at = place_of<kRows>(r);
-        x[at] = __fmul_rn(x[at], factor);
+      const float k = value_of(raw.k[i], p.dtype);
+      const float q = value_of(raw.q[i], p.dtype);
+      staged.k[at] = k;
+      staged.q[at] = q;
+      staged.k_squares[r] = __fmul_rn(k, k);
+      staged.q_squares[r] = __fmul_rn(q, q);
+      if (p.key_decay && r < p.key_dim) {
+        staged.decay[at] = decay_of(p, load_decay(p, token.g, head, r));
       }
     }
   }
-  if (!CK_MUTANT(step_no_gate_barrier)) __syncthreads();
+  for (int r = static_cast<int>(threadIdx.x) + kEach * threads; r < kK; r += threads) {
+    staged.k_squares[r] = 0.0f;
+    staged.q_squares[r] = 0.0f;
+  }
+}
+
+// Norms and gates, a warp's task each, between two barriers.
+template <int kK, int kRows, int kEach>
+CK_DEVICE void make_scalars(const Problem& p, const RawToken<kEach>& raw, int threads,
+                            StagedToken<kK, kRows>& staged) {
+  const int thread = threadIdx.x;
+  for (int task = thread / ck::kWarp; task < kStepScalars; task += threads / ck::kWarp) {
+    float value = 1.0f;
+    if (task == kAlpha) {
+      if (!p.key_decay) value = decay_of(p, raw.decay);
+    } else if (task == kBeta) {
+      value = beta_of(p, raw.beta);
+    } else if (p.norm != GDN_NORM_NONE) {
+      value = norm_factor(
+          p, serial_sum<kK>(task == kKeyFactor ? staged.k_squares : staged.q_squares));
+    }
+    if (thread % ck::kWarp == 0) staged.scalars[task] = value;
+  }
 }
 
 }  // namespace gdn

@@ -31,7 +31,7 @@ pub(super) fn cases() -> Vec<Case> {
         for (state, kept) in TYPES {
             let types = |name: &str, sizes| {
                 Spec::step(format!("types-{io}-state-{kept}-{name}"), sizes)
-                    .as_in_a_model()
+                    .like_models()
                     .types(dtype, state)
             };
             specs.push(types("kv", [2, 1, 2, 20, 12]).sanitize());
@@ -44,7 +44,7 @@ pub(super) fn cases() -> Vec<Case> {
         }
     }
     // The benched cases and the shapes of models, k and v heads: with gates and norm in the kernel.
-    let model = |id: &str, sizes| Spec::step(id, sizes).as_in_a_model();
+    let model = |id: &str, sizes| Spec::step(id, sizes).like_models();
     specs.extend([
         model("step-b1-16x32-128", [1, 16, 32, 128, 128]),
         model("step-b8-16x32-128", [8, 16, 32, 128, 128]),
@@ -134,7 +134,7 @@ pub(super) fn cases() -> Vec<Case> {
     // Rows of packed buffers: the gaps hold NaN, and odd ones move rows to every alignment.
     let gaps = |name: &str, gaps: Gaps| {
         Spec::step(format!("gaps-{name}"), [3, 2, 4, 12, 10])
-            .as_in_a_model()
+            .like_models()
             .change(|spec| spec.gaps = gaps)
     };
     let none = Gaps::default();

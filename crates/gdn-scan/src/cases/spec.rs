@@ -125,7 +125,7 @@ impl Spec {
     }
 
     /// What a model does: 16-bit values, gates and norm computed in the kernel.
-    pub(super) fn as_in_a_model(mut self) -> Spec {
+    pub(super) fn like_models(mut self) -> Spec {
         self.dtype = Dtype::Bf16;
         self.decay = Decay::Gate;
         self.beta = Beta::Sigmoid;

@@ -19,7 +19,7 @@ pub(super) fn cases() -> Vec<Case> {
         specs.push(scan(id("small"), [2, 1, 2, 10, 7], each.clone()));
         specs.push(
             scan(id("128x128"), [1, 1, 1, 128, 128], each)
-                .as_in_a_model()
+                .like_models()
                 .change(|spec| {
                     // Every length meets the segments in the simulator, long ones once a suite.
                     if tokens <= 9 {
@@ -38,7 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
                         [2, 1, 2, 12, 34],
                         Tokens::Each(5),
                     )
-                    .as_in_a_model()
+                    .like_models()
                     .types(Dtype::F16, state)
                     .change(|spec| {
                         spec.layout = layout;
@@ -55,7 +55,7 @@ pub(super) fn cases() -> Vec<Case> {
                 [1, 1, 1, 128, 128],
                 Tokens::Each(4),
             )
-            .as_in_a_model()
+            .like_models()
             .types(Dtype::F32, state)
             .change(|spec| spec.snapshots = Some(0))
             .sanitize(),
@@ -67,7 +67,7 @@ pub(super) fn cases() -> Vec<Case> {
             [1, 1, 1, 96, 192],
             Tokens::Each(3),
         )
-        .as_in_a_model()
+        .like_models()
         .change(|spec| spec.snapshots = Some(2)),
     );
     // A row T = 0 leaves or carries its state; a bound may lie far above.
@@ -76,7 +76,7 @@ pub(super) fn cases() -> Vec<Case> {
         let sizes = |k, v| [counts.len(), 1, 2, k, v];
         let small = scan(format!("ragged-{name}-small"), sizes(12, 9), tokens.clone());
         let large = scan(format!("ragged-{name}-128x128"), sizes(128, 128), tokens)
-            .as_in_a_model()
+            .like_models()
             .change(|spec| spec.sizes[2] = 1);
         [small, large]
     };
@@ -133,7 +133,7 @@ pub(super) fn cases() -> Vec<Case> {
             [4, 16, 32, 128, 128],
             Tokens::Each(5),
         )
-        .as_in_a_model()
+        .like_models()
         .change(|spec| spec.snapshots = Some(0)),
     );
     specs.push(
@@ -142,7 +142,7 @@ pub(super) fn cases() -> Vec<Case> {
             [1, 4, 8, 128, 128],
             Tokens::Each(256),
         )
-        .as_in_a_model(),
+        .like_models(),
     );
     specs.push(
         scan(
@@ -150,7 +150,7 @@ pub(super) fn cases() -> Vec<Case> {
             [1, 16, 32, 128, 128],
             Tokens::Each(2048),
         )
-        .as_in_a_model(),
+        .like_models(),
     );
     let mut cases: Vec<Case> = specs.into_iter().map(Spec::case).collect();
     for (state, name) in STATES {
@@ -159,7 +159,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let id = format!("cut-11-at-{cut}-{name}-{kind}");
                 cut_in_two(
                     Spec::new(id, sizes, Tokens::Each(11))
-                        .as_in_a_model()
+                        .like_models()
                         .types(Dtype::F32, state),
                     cut,
                 )

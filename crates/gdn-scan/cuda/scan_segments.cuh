@@ -5,6 +5,11 @@
 // token is the floor. What the token before still has to read hides in it: one sweep writes S'' of
 // token t, takes o's terms, decays to S' of token t + 1 and takes p's terms, and both chains go
 // through the segments side by side.
+//
+// Tried on an H200; T = 2048, one sequence, 16/32 heads of 128x128, bf16 q k v o, ns a token: conversions
+// beside the suppliers' loads 1531; bits loaded first 743; segments apart in the banks of shared memory
+// 701. A token is about 530 instructions of a warp, 128 of them additions that wait for each other, and
+// five shuffles; the suppliers' instructions go through the same schedulers.
 #pragma once
 
 #include "segments.cuh"

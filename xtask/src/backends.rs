@@ -21,6 +21,11 @@ pub struct Backend {
 /// Every kernel crate of the workspace, by name.
 pub const BACKENDS: &[Backend] = &[
     Backend {
+        name: "gdn-scan",
+        cases: gdn_scan::cases::cases,
+        benches: gdn_scan::bench::benches,
+    },
+    Backend {
         name: "reduce",
         cases: reduce::cases::cases,
         benches: reduce::bench::benches,

@@ -1,0 +1,387 @@
+// Mamba-2's decode step: a warp takes rows of N state elements, four rows a time.
+//
+// Time is that of reading and writing the state once. A row's sum over n needs five exchanges
+// between 32 lanes; four rows at once need six in all, because each step halves the values that a
+// lane carries (tree.cuh's warp_sums). Lane groups that then hold different rows' sums finish one
+// row each: D, z and y.
+#pragma once
+
+#include <ck/math.cuh>
+#include <ck/memory.cuh>
+#include <ck/pipeline.cuh>
+#include <ck/platform.cuh>
+#include <ck/tree.cuh>
+#include <ck/types.cuh>
+
+#include "mamba2_scan.h"
+
+namespace mamba2_scan {
+
+// m2_state_update_params, checked and with its defaults filled in. Passed to the kernel by value.
+struct Update {
+  void* state;
+  const int32_t* slots_in;
+  const int32_t* slots_out;
+  const void* x;
+  const void* dt;
+  const float* a;
+  const float* dt_bias;
+  const void* b;
+  const void* c;
+  const float* d;
+  const void* z;
+  void* y;
+  uint32_t* status;
+  int64_t slot_stride;
+  int64_t x_stride;
+  int64_t dt_stride;
+  int64_t b_stride;
+  int64_t c_stride;
+  int64_t z_stride;
+  int64_t y_stride;
+  int slots;
+  int heads;
+  int heads_of_group;
+  int head_dim;
+  int state_dim;
+  int rows_of_block;
+  int blocks_of_head;
+  float dt_min;
+  float dt_max;
+  bool dt_is_bf16;
+  bool decay_is_log;
+  bool softplus;
+  bool clamp;
+  bool dt_per_channel;
+  bool d_per_channel;
+};
+
+constexpr int kUpdateThreads = 256;  // most threads of a block
+constexpr int kQuad = 4;             // consecutive elements of a lane
+constexpr int kRows = 4;             // rows of a lane group that are under way at once
+
+// Four consecutive elements, read or written at once.
+template <typename T>
+struct alignas(kQuad * sizeof(T)) Quad {
+  T value[kQuad];
+};
+
+template <typename T>
+CK_DEVICE void widen(const Quad<T>& quad, float* out) {
+  CK_UNROLL
+  for (int j = 0; j < kQuad; ++j) out[j] = ck::to_f32(quad.value[j]);
+}
+
+// The vector types that memory.cuh's loads and stores take.
+template <int kBytes>
+struct Word;
+template <>
+struct Word<16> {
+  using type = uint4;
+};
+template <>
+struct Word<8> {
+  using type = uint2;
+};
+
+template <typename T>
+CK_DEVICE Quad<T> load_state(const T* p) {
+  using W = typename Word<sizeof(Quad<T>)>::type;
+  const W word = ck::load_stream(reinterpret_cast<const W*>(p));
+  Quad<T> quad;
+  __builtin_memcpy(&quad, &word, sizeof(quad));
+  return quad;
+}
+
+template <typename T>
+CK_DEVICE void store_state(T* p, const float* values) {
+  using W = typename Word<sizeof(Quad<T>)>::type;
+  Quad<T> quad;
+  CK_UNROLL
+  for (int j = 0; j < kQuad; ++j) quad.value[j] = ck::from_f32<T>(values[j]);
+  W word;
+  __builtin_memcpy(&word, &quad, sizeof(word));
+  ck::store_stream(reinterpret_cast<W*>(p), word);
+}
+
+CK_DEVICE void report(uint32_t* status, uint32_t cause, int sequence) {
+  if (status == nullptr) return;
+  const uint32_t at = sequence < 0xffffff ? sequence : 0xffffff;
+  atomicCAS(status, 0u, cause << 24 | at);
+}
+
+// What a block works on: rows of one head of one sequence.
+struct Place {
+  int64_t slot_in;  // negative: zero start
+  int64_t slot_out;
+  int sequence;
+  int head;
+  int group;
+  int first_row;
+  int end_row;
+};
+
+CK_DEVICE Place open_place(const Update& u) {
+  Place place;
+  const unsigned block = blockIdx.x;
+  const unsigned whole = block / u.blocks_of_head;
+  const int part = static_cast<int>(block % u.blocks_of_head);
+  place.sequence = static_cast<int>(whole / u.heads);
+  place.head = static_cast<int>(whole % u.heads);
+  place.group = CK_MUTANT(m2_group_modulo) ? place.head % (u.heads / u.heads_of_group)
+                                           : place.head / u.heads_of_group;
+  place.first_row = part * u.rows_of_block;
+  place.end_row = min(place.first_row + u.rows_of_block, u.head_dim);
+  place.slot_in = u.slots_in != nullptr ? u.slots_in[place.sequence] : place.sequence;
+  place.slot_out = u.slots_out != nullptr ? u.slots_out[place.sequence] : place.slot_in;
+  const bool reports = part == 0 && place.head == 0 && threadIdx.x == 0;
+  if (place.slot_in >= u.slots) {
+    if (reports) report(u.status, M2_DEVICE_BAD_SLOT_IN, place.sequence);
+    place.slot_in = -1;
+  }
+  if (place.slot_out >= u.slots) {
+    // A slot in that is also the slot out is reported once.
+    if (reports) report(u.status, M2_DEVICE_BAD_SLOT_OUT, place.sequence);
+    place.slot_out = -1;
+  }
+  if (CK_MUTANT(m2_pad_is_slot_zero)) {
+    place.slot_in = place.slot_in < 0 ? 0 : place.slot_in;
+    place.slot_out = place.slot_out < 0 ? 0 : place.slot_out;
+  }
+  return place;
+}
+
+// Of one row: the step d, its decay e and d * x.
+struct Step {
+  float e;
+  float dx;
+  float x;
+};
+
+template <typename Io>
+CK_DEVICE Step open_step(const Update& u, const Place& place, int row) {
+  const int64_t at_dt =
+      place.sequence * u.dt_stride +
+      (u.dt_per_channel ? place.head * static_cast<int64_t>(u.head_dim) + row : place.head);
+  float d = u.dt_is_bf16 ? ck::to_f32(static_cast<const ck::bf16*>(u.dt)[at_dt])
+                         : static_cast<const float*>(u.dt)[at_dt];
+  const float a = u.a[place.head];
+  Step step;
+  step.x = ck::to_f32(static_cast<const Io*>(
+      u.x)[place.sequence * u.x_stride + place.head * static_cast<int64_t>(u.head_dim) + row]);
+  if (u.dt_bias != nullptr) d = __fadd_rn(d, u.dt_bias[place.head]);
+  const bool early = CK_MUTANT(m2_clamp_before_softplus);
+  if (u.clamp && early) d = fminf(fmaxf(d, u.dt_min), u.dt_max);
+  if (u.softplus) d = ck::softplus(d);
+  if (u.clamp && !early) {
+    d = d < u.dt_min ? u.dt_min : d;
+    d = d > u.dt_max ? u.dt_max : d;
+  }
+  step.e = ck::exp(__fmul_rn(u.decay_is_log ? -ck::exp(a) : a, d));
+  step.dx = __fmul_rn(d, step.x);
+  return step;
+}
+
+// From the sum over n to y.
+template <typename Io>
+CK_DEVICE Io finish_row(const Update& u, const Place& place, int row, float sum, float x) {
+  const int64_t channel = place.head * static_cast<int64_t>(u.head_dim) + row;
+  float y = sum;
+  const float direct =
+      u.d != nullptr ? __fmul_rn(u.d[u.d_per_channel ? channel : place.head], x) : 0.0f;
+  const bool late = CK_MUTANT(m2_direct_term_after_gate);
+  if (u.d != nullptr && !late) y = __fadd_rn(y, direct);
+  if (u.z != nullptr) {
+    y = __fmul_rn(y, ck::silu(ck::to_f32(
+                         static_cast<const Io*>(u.z)[place.sequence * u.z_stride + channel])));
+  }
+  if (u.d != nullptr && late) y = __fadd_rn(y, direct);
+  return ck::from_f32<Io>(y);
+}
+
+template <typename Io>
+CK_DEVICE Io* y_row(const Update& u, const Place& place) {
+  return static_cast<Io*>(u.y) + place.sequence * u.y_stride +
+         place.head * static_cast<int64_t>(u.head_dim);
+}
+
+template <typename Io>
+CK_DEVICE bool pad_done(const Update& u, const Place& place) {
+  if (place.slot_in >= 0 || place.slot_out >= 0) return false;
+  Io* const y = y_row<Io>(u, place);
+  for (int row = place.first_row + threadIdx.x; row < place.end_row; row += blockDim.x) {
+    y[row] = ck::from_f32<Io>(0.0f);
+  }
+  return true;
+}
+
+// The new state of one element, and its term of the sum.
+template <typename State>
+CK_DEVICE float step_element(float s, float e, float dx, float b, float c, float* sum) {
+  const float next = __fadd_rn(__fmul_rn(s, e), __fmul_rn(dx, b));
+  const float seen =
+      CK_MUTANT(m2_output_reads_rounded_state) ? ck::to_f32(ck::from_f32<State>(next)) : next;
+  *sum = __fmaf_rn(seen, c, *sum);
+  return next;
+}
+
+CK_DEVICE float pair_sum(float a, float b, int step) { return ck::warp_pair_step(a, b, step); }
+
+// kLanes lanes (16 or 32) a row, kQuads groups of four elements a lane; N <= 4 * kLanes * kQuads and
+// every address a multiple of four elements.
+template <typename State, typename Io, int kLanes, int kQuads>
+CK_KERNEL_BLOCKS(kUpdateThreads, 2) state_update(const Update u) {
+  constexpr int kParts = ck::kWarp / kLanes;  // rows that a warp reads side by side
+  constexpr int kSpan = kQuad * kLanes;
+  const int lane = threadIdx.x % ck::kWarp;
+  const int lane_of_row = lane % kLanes;
+  const int part = lane / kLanes;
+  const int quarter = lane_of_row / (kLanes / kRows);  // which of the four rows this lane finishes
+  ck::dependency_wait();
+  const Place place = open_place(u);
+  if (pad_done<Io>(u, place)) return;
+  const int n = u.state_dim;
+  const int64_t head_offset = place.head * static_cast<int64_t>(u.head_dim) * n;
+  State* const pool = static_cast<State*>(u.state);
+  const State* const from = pool + place.slot_in * u.slot_stride + head_offset;
+  State* const to = pool + place.slot_out * u.slot_stride + head_offset;
+  const int stride = kRows * kParts;  // rows of a warp's turn
+  const int warps = blockDim.x / ck::kWarp;
+  int row0 = place.first_row + static_cast<int>(threadIdx.x) / ck::kWarp * stride + part;
+  Quad<State> loaded[kRows][kQuads];
+  const auto load = [&]() {
+    CK_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      const int row = row0 + i * kParts;
+      CK_UNROLL
+      for (int q = 0; q < kQuads; ++q) {
+        const int at = q * kSpan + lane_of_row * kQuad;
+        loaded[i][q] = Quad<State>{};
+        if (row < place.end_row && at < n && place.slot_in >= 0) {
+          loaded[i][q] = load_state(from + static_cast<int64_t>(row) * n + at);
+        }
+      }
+    }
+  };
+  load();
+  float b[kQuads][kQuad];
+  float c[kQuads][kQuad];
+  CK_UNROLL
+  for (int q = 0; q < kQuads; ++q) {
+    const int at = q * kSpan + lane_of_row * kQuad;
+    Quad<Io> quad_b{};
+    Quad<Io> quad_c{};
+    if (at < n) {
+      const int64_t of_group = static_cast<int64_t>(place.group) * n + at;
+      quad_b = *reinterpret_cast<const Quad<Io>*>(static_cast<const Io*>(u.b) +
+                                                  place.sequence * u.b_stride + of_group);
+      quad_c = *reinterpret_cast<const Quad<Io>*>(static_cast<const Io*>(u.c) +
+                                                  place.sequence * u.c_stride + of_group);
+    }
+    widen(quad_b, b[q]);
+    widen(quad_c, c[q]);
+  }
+  while (row0 - part < place.end_row) {
+    // Each lane opens the row that it will finish; the others' steps come by shuffle.
+    const int own_row = row0 + quarter * kParts;
+    const int known_row = min(own_row, place.end_row - 1);
+    const Step step = open_step<Io>(u, place, known_row);
+    float sums[kRows];
+    CK_UNROLL
+    for (int i = 0; i < kRows; ++i) {
+      const int source = part * kLanes + i * (kLanes / kRows);
+      const float dx = __shfl_sync(ck::kFullMask, step.dx, source);
+      const float e = __shfl_sync(ck::kFullMask, step.e, source);
+      const int row = row0 + i * kParts;
+      float sum[kQuad] = {0.0f, 0.0f, 0.0f, 0.0f};
+      CK_UNROLL
+      for (int q = 0; q < kQuads; ++q) {
+        const int at = q * kSpan + lane_of_row * kQuad;
+        float s[kQuad];
+        widen(loaded[i][q], s);
+        if (at < n) {
+          CK_UNROLL
+          for (int j = 0; j < kQuad; ++j) {
+            s[j] = step_element<State>(s[j], e, dx, b[q][j], c[q][j], &sum[j]);
+          }
+          if (row < place.end_row && place.slot_out >= 0) {
+            store_state(to + static_cast<int64_t>(row) * n + at, s);
+          }
+        }
+      }
+      sums[i] = __fadd_rn(__fadd_rn(sum[0], sum[1]), __fadd_rn(sum[2], sum[3]));
+    }
+    float sum = pair_sum(pair_sum(sums[0], sums[2], kLanes / 2),
+                         pair_sum(sums[1], sums[3], kLanes / 2), kLanes / 4);
+    CK_UNROLL
+    for (int away = kLanes / 8; away > 0; away /= 2) {
+      sum = __fadd_rn(sum, __shfl_xor_sync(ck::kFullMask, sum, away));
+    }
+    const int finished_row = own_row;
+    row0 += warps * stride;
+    if (row0 - part < place.end_row) load();
+    if (lane_of_row % (kLanes / kRows) == 0 && finished_row < place.end_row) {
+      y_row<Io>(u, place)[finished_row] = finish_row<Io>(u, place, finished_row, sum, step.x);
+    }
+  }
+}
+
+// Lanes of a row: the least power of two whose groups of four reach N, at most a warp.
+CK_HOST_DEVICE int lanes_of_row(int n) {
+  int lanes = 1;
+  while (lanes < ck::kWarp && lanes * kQuad < n) lanes *= 2;
+  return lanes;
+}
+
+// Any N, any address: element by element.
+template <typename State, typename Io>
+CK_KERNEL(kUpdateThreads) state_update_single(const Update u) {
+  const int lanes = lanes_of_row(u.state_dim);
+  const int parts = ck::kWarp / lanes;
+  const int lane = threadIdx.x % ck::kWarp;
+  const int lane_of_row = lane % lanes;
+  ck::dependency_wait();
+  const Place place = open_place(u);
+  if (pad_done<Io>(u, place)) return;
+  const int n = u.state_dim;
+  const int64_t head_offset = place.head * static_cast<int64_t>(u.head_dim) * n;
+  State* const pool = static_cast<State*>(u.state);
+  const Io* const b = static_cast<const Io*>(u.b) + place.sequence * u.b_stride +
+                      static_cast<int64_t>(place.group) * n;
+  const Io* const c = static_cast<const Io*>(u.c) + place.sequence * u.c_stride +
+                      static_cast<int64_t>(place.group) * n;
+  const int stride = static_cast<int>(blockDim.x) / ck::kWarp * parts;
+  // All lanes of a warp stay in the loop together: the butterfly needs them.
+  for (int row0 = place.first_row + static_cast<int>(threadIdx.x) / ck::kWarp * parts;
+       row0 < place.end_row; row0 += stride) {
+    const int own_row = row0 + lane / lanes;
+    const bool real = own_row < place.end_row;
+    const int row = real ? own_row : place.end_row - 1;
+    const Step step = open_step<Io>(u, place, row);
+    const int64_t row_offset = head_offset + static_cast<int64_t>(row) * n;
+    float sum[kQuad] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int at = lane_of_row * kQuad; at < n; at += lanes * kQuad) {
+      CK_UNROLL
+      for (int j = 0; j < kQuad; ++j) {
+        if (at + j >= n) continue;
+        const float s = real && place.slot_in >= 0
+                            ? ck::to_f32(pool[place.slot_in * u.slot_stride + row_offset + at + j])
+                            : 0.0f;
+        const float next = step_element<State>(s, step.e, step.dx, ck::to_f32(b[at + j]),
+                                               ck::to_f32(c[at + j]), &sum[j]);
+        if (real && place.slot_out >= 0) {
+          pool[place.slot_out * u.slot_stride + row_offset + at + j] = ck::from_f32<State>(next);
+        }
+      }
+    }
+    float total = __fadd_rn(__fadd_rn(sum[0], sum[1]), __fadd_rn(sum[2], sum[3]));
+    for (int away = lanes / 2; away > 0; away /= 2) {
+      total = __fadd_rn(total, __shfl_xor_sync(ck::kFullMask, total, away));
+    }
+    if (lane_of_row == 0 && real) {
+      y_row<Io>(u, place)[row] = finish_row<Io>(u, place, row, total, step.x);
+    }
+  }
+}
+
+}  // namespace mamba2_scan

@@ -6,6 +6,7 @@
 // row each: D, z and y.
 #pragma once
 
+#include <ck/bulk.cuh>
 #include <ck/math.cuh>
 #include <ck/memory.cuh>
 #include <ck/pipeline.cuh>
@@ -44,8 +45,9 @@ struct Update {
   int heads_of_group;
   int head_dim;
   int state_dim;
-  int rows_of_block;
-  int blocks_of_head;
+  int rows_of_unit;
+  int units_of_head;
+  int units;
   float dt_min;
   float dt_max;
   bool dt_is_bf16;
@@ -110,7 +112,7 @@ CK_DEVICE void report(uint32_t* status, uint32_t cause, int sequence) {
   atomicCAS(status, 0u, cause << 24 | at);
 }
 
-// What a block works on: rows of one head of one sequence.
+// What a block, or a warp of a streaming block, works on: rows of one head of one sequence.
 struct Place {
   int64_t slot_in;  // negative: zero start
   int64_t slot_out;
@@ -121,20 +123,20 @@ struct Place {
   int end_row;
 };
 
-CK_DEVICE Place open_place(const Update& u) {
+// Unit `unit` of the call; `reports` in one thread of those that open it.
+CK_DEVICE Place open_place(const Update& u, unsigned unit, bool reports) {
   Place place;
-  const unsigned block = blockIdx.x;
-  const unsigned whole = block / u.blocks_of_head;
-  const int part = static_cast<int>(block % u.blocks_of_head);
+  const unsigned whole = unit / u.units_of_head;
+  const int part = static_cast<int>(unit % u.units_of_head);
   place.sequence = static_cast<int>(whole / u.heads);
   place.head = static_cast<int>(whole % u.heads);
   place.group = CK_MUTANT(m2_group_modulo) ? place.head % (u.heads / u.heads_of_group)
                                            : place.head / u.heads_of_group;
-  place.first_row = part * u.rows_of_block;
-  place.end_row = min(place.first_row + u.rows_of_block, u.head_dim);
+  place.first_row = part * u.rows_of_unit;
+  place.end_row = min(place.first_row + u.rows_of_unit, u.head_dim);
   place.slot_in = u.slots_in != nullptr ? u.slots_in[place.sequence] : place.sequence;
   place.slot_out = u.slots_out != nullptr ? u.slots_out[place.sequence] : place.slot_in;
-  const bool reports = part == 0 && place.head == 0 && threadIdx.x == 0;
+  reports = reports && part == 0 && place.head == 0;
   if (place.slot_in >= u.slots) {
     if (reports) report(u.status, M2_DEVICE_BAD_SLOT_IN, place.sequence);
     place.slot_in = -1;
@@ -205,11 +207,12 @@ CK_DEVICE Io* y_row(const Update& u, const Place& place) {
          place.head * static_cast<int64_t>(u.head_dim);
 }
 
+// Nothing of a pad is read: its y is zero. By `threads` threads, this one being `thread`.
 template <typename Io>
-CK_DEVICE bool pad_done(const Update& u, const Place& place) {
+CK_DEVICE bool pad_done(const Update& u, const Place& place, int thread, int threads) {
   if (place.slot_in >= 0 || place.slot_out >= 0) return false;
   Io* const y = y_row<Io>(u, place);
-  for (int row = place.first_row + threadIdx.x; row < place.end_row; row += blockDim.x) {
+  for (int row = place.first_row + thread; row < place.end_row; row += threads) {
     y[row] = ck::from_f32<Io>(0.0f);
   }
   return true;
@@ -225,103 +228,248 @@ CK_DEVICE float step_element(float s, float e, float dx, float b, float c, float
   return next;
 }
 
-CK_DEVICE float pair_sum(float a, float b, int step) { return ck::warp_pair_step(a, b, step); }
+// How kLanes lanes share a row, kQuads groups of four elements each.
+template <int kLanes, int kQuads>
+struct Lanes {
+  static constexpr int kParts = ck::kWarp / kLanes;  // rows that a warp has side by side
+  static constexpr int kTurn = kRows * kParts;       // rows of a warp's turn
+  int lane_of_row;
+  int part;
+  int quarter;  // which of the part's rows of a turn this lane finishes
+};
 
-// kLanes lanes (16 or 32) a row, kQuads groups of four elements a lane; N <= 4 * kLanes * kQuads and
-// every address a multiple of four elements.
+template <int kLanes, int kQuads>
+CK_DEVICE Lanes<kLanes, kQuads> this_lane() {
+  const int lane = threadIdx.x % ck::kWarp;
+  return Lanes<kLanes, kQuads>{lane % kLanes, lane / kLanes, lane % kLanes / (kLanes / kRows)};
+}
+
+// The element that the lane's group q begins with.
+template <int kLanes, int kQuads>
+CK_DEVICE int element_of(const Lanes<kLanes, kQuads>& lanes, int q) {
+  return (q * kLanes + lanes.lane_of_row) * kQuad;
+}
+
+// A lane's elements of the rows of B and C.
+template <int kQuads>
+struct Inputs {
+  float b[kQuads][kQuad];
+  float c[kQuads][kQuad];
+};
+
+template <typename Io, int kLanes, int kQuads>
+CK_DEVICE Inputs<kQuads> load_inputs(const Update& u, const Place& place,
+                                     const Lanes<kLanes, kQuads>& lanes) {
+  Inputs<kQuads> inputs;
+  const Io* const b = static_cast<const Io*>(u.b) + place.sequence * u.b_stride +
+                      static_cast<int64_t>(place.group) * u.state_dim;
+  const Io* const c = static_cast<const Io*>(u.c) + place.sequence * u.c_stride +
+                      static_cast<int64_t>(place.group) * u.state_dim;
+  CK_UNROLL
+  for (int q = 0; q < kQuads; ++q) {
+    const int at = element_of(lanes, q);
+    Quad<Io> quad_b{};
+    Quad<Io> quad_c{};
+    if (at < u.state_dim) {
+      quad_b = *reinterpret_cast<const Quad<Io>*>(b + at);
+      quad_c = *reinterpret_cast<const Quad<Io>*>(c + at);
+    }
+    widen(quad_b, inputs.b[q]);
+    widen(quad_c, inputs.c[q]);
+  }
+  return inputs;
+}
+
+// The state of a head in a slot.
+template <typename State>
+CK_DEVICE State* head_state(const Update& u, const Place& place, int64_t slot) {
+  return static_cast<State*>(u.state) + slot * u.slot_stride +
+         place.head * static_cast<int64_t>(u.head_dim) * u.state_dim;
+}
+
+// A warp's turn: rows row0 .. row0 + kTurn - 1, of which a lane holds row0 + part + i * kParts.
+// `state(i, q)` gives a lane's group of elements.
+template <typename State, typename Io, int kLanes, int kQuads, typename Held>
+CK_DEVICE void take_turn(const Update& u, const Place& place, const Lanes<kLanes, kQuads>& lanes,
+                         const Inputs<kQuads>& inputs, const Step& step, int row0,
+                         const Held& state) {
+  constexpr int kParts = Lanes<kLanes, kQuads>::kParts;
+  const int n = u.state_dim;
+  State* const to = head_state<State>(u, place, place.slot_out);
+  float sums[kRows];
+  CK_UNROLL
+  for (int i = 0; i < kRows; ++i) {
+    // The steps come from the lane that finishes the row.
+    const int source = lanes.part * kLanes + i * (kLanes / kRows);
+    const float dx = __shfl_sync(ck::kFullMask, step.dx, source);
+    const float e = __shfl_sync(ck::kFullMask, step.e, source);
+    const int row = row0 + lanes.part + i * kParts;
+    float sum[kQuad] = {0.0f, 0.0f, 0.0f, 0.0f};
+    CK_UNROLL
+    for (int q = 0; q < kQuads; ++q) {
+      const int at = element_of(lanes, q);
+      float s[kQuad];
+      widen(state(i, q), s);
+      if (at < n) {
+        CK_UNROLL
+        for (int j = 0; j < kQuad; ++j) {
+          s[j] = step_element<State>(s[j], e, dx, inputs.b[q][j], inputs.c[q][j], &sum[j]);
+        }
+        if (row < place.end_row && place.slot_out >= 0) {
+          store_state(to + static_cast<int64_t>(row) * n + at, s);
+        }
+      }
+    }
+    sums[i] = __fadd_rn(__fadd_rn(sum[0], sum[1]), __fadd_rn(sum[2], sum[3]));
+  }
+  float sum = ck::warp_pair_step(ck::warp_pair_step(sums[0], sums[2], kLanes / 2),
+                                 ck::warp_pair_step(sums[1], sums[3], kLanes / 2), kLanes / 4);
+  CK_UNROLL
+  for (int away = kLanes / 8; away > 0; away /= 2) {
+    sum = __fadd_rn(sum, __shfl_xor_sync(ck::kFullMask, sum, away));
+  }
+  const int own_row = row0 + lanes.part + lanes.quarter * kParts;
+  if (lanes.lane_of_row % (kLanes / kRows) == 0 && own_row < place.end_row) {
+    y_row<Io>(u, place)[own_row] = finish_row<Io>(u, place, own_row, sum, step.x);
+  }
+}
+
+// The step of the row that this lane finishes in the turn from row0.
+template <typename Io, int kLanes, int kQuads>
+CK_DEVICE Step open_turn(const Update& u, const Place& place, const Lanes<kLanes, kQuads>& lanes,
+                         int row0) {
+  const int own_row = row0 + lanes.part + lanes.quarter * Lanes<kLanes, kQuads>::kParts;
+  return open_step<Io>(u, place, min(own_row, place.end_row - 1));
+}
+
+// A unit a block: its warps load their rows into registers. kLanes is 16 or 32,
+// N <= 4 * kLanes * kQuads, and every address is a multiple of four elements.
 template <typename State, typename Io, int kLanes, int kQuads>
 CK_KERNEL_BLOCKS(kUpdateThreads, 2) state_update(const Update u) {
-  constexpr int kParts = ck::kWarp / kLanes;  // rows that a warp reads side by side
-  constexpr int kSpan = kQuad * kLanes;
-  const int lane = threadIdx.x % ck::kWarp;
-  const int lane_of_row = lane % kLanes;
-  const int part = lane / kLanes;
-  const int quarter = lane_of_row / (kLanes / kRows);  // which of the four rows this lane finishes
+  using Shape = Lanes<kLanes, kQuads>;
+  const Shape lanes = this_lane<kLanes, kQuads>();
   ck::dependency_wait();
-  const Place place = open_place(u);
-  if (pad_done<Io>(u, place)) return;
-  const int n = u.state_dim;
-  const int64_t head_offset = place.head * static_cast<int64_t>(u.head_dim) * n;
-  State* const pool = static_cast<State*>(u.state);
-  const State* const from = pool + place.slot_in * u.slot_stride + head_offset;
-  State* const to = pool + place.slot_out * u.slot_stride + head_offset;
-  const int stride = kRows * kParts;  // rows of a warp's turn
+  const Place place = open_place(u, blockIdx.x, threadIdx.x == 0);
+  if (pad_done<Io>(u, place, threadIdx.x, blockDim.x)) return;
+  const State* const from = head_state<State>(u, place, place.slot_in);
   const int warps = blockDim.x / ck::kWarp;
-  int row0 = place.first_row + static_cast<int>(threadIdx.x) / ck::kWarp * stride + part;
-  Quad<State> loaded[kRows][kQuads];
+  int row0 = place.first_row + static_cast<int>(threadIdx.x) / ck::kWarp * Shape::kTurn;
+  if (row0 >= place.end_row) return;
+  Quad<State> held[kRows][kQuads];
   const auto load = [&]() {
     CK_UNROLL
     for (int i = 0; i < kRows; ++i) {
-      const int row = row0 + i * kParts;
+      const int row = row0 + lanes.part + i * Shape::kParts;
       CK_UNROLL
       for (int q = 0; q < kQuads; ++q) {
-        const int at = q * kSpan + lane_of_row * kQuad;
-        loaded[i][q] = Quad<State>{};
-        if (row < place.end_row && at < n && place.slot_in >= 0) {
-          loaded[i][q] = load_state(from + static_cast<int64_t>(row) * n + at);
+        const int at = element_of(lanes, q);
+        held[i][q] = Quad<State>{};
+        if (row < place.end_row && at < u.state_dim && place.slot_in >= 0) {
+          held[i][q] = load_state(from + static_cast<int64_t>(row) * u.state_dim + at);
         }
       }
     }
   };
   load();
-  float b[kQuads][kQuad];
-  float c[kQuads][kQuad];
-  CK_UNROLL
-  for (int q = 0; q < kQuads; ++q) {
-    const int at = q * kSpan + lane_of_row * kQuad;
-    Quad<Io> quad_b{};
-    Quad<Io> quad_c{};
-    if (at < n) {
-      const int64_t of_group = static_cast<int64_t>(place.group) * n + at;
-      quad_b = *reinterpret_cast<const Quad<Io>*>(static_cast<const Io*>(u.b) +
-                                                  place.sequence * u.b_stride + of_group);
-      quad_c = *reinterpret_cast<const Quad<Io>*>(static_cast<const Io*>(u.c) +
-                                                  place.sequence * u.c_stride + of_group);
-    }
-    widen(quad_b, b[q]);
-    widen(quad_c, c[q]);
+  const Inputs<kQuads> inputs = load_inputs<Io>(u, place, lanes);
+  for (;;) {
+    const Step step = open_turn<Io>(u, place, lanes, row0);
+    take_turn<State, Io>(u, place, lanes, inputs, step, row0,
+                         [&](int i, int q) { return held[i][q]; });
+    row0 += warps * Shape::kTurn;
+    if (row0 >= place.end_row) return;
+    load();
   }
-  while (row0 - part < place.end_row) {
-    // Each lane opens the row that it will finish; the others' steps come by shuffle.
-    const int own_row = row0 + quarter * kParts;
-    const int known_row = min(own_row, place.end_row - 1);
-    const Step step = open_step<Io>(u, place, known_row);
-    float sums[kRows];
-    CK_UNROLL
-    for (int i = 0; i < kRows; ++i) {
-      const int source = part * kLanes + i * (kLanes / kRows);
-      const float dx = __shfl_sync(ck::kFullMask, step.dx, source);
-      const float e = __shfl_sync(ck::kFullMask, step.e, source);
-      const int row = row0 + i * kParts;
-      float sum[kQuad] = {0.0f, 0.0f, 0.0f, 0.0f};
+}
+
+constexpr int kStreamTurns = 2;   // turns of a unit that is streamed
+constexpr int kStreamSlots = 4;   // most units of a warp that are under way
+constexpr int kStreamBlocks = 2;  // blocks of a multiprocessor
+
+CK_HOST_DEVICE int stream_rows(int lanes) { return kStreamTurns * kRows * (ck::kWarp / lanes); }
+
+// Units by warp: bulk copies bring a warp's next units into shared memory while it works on one, so
+// that memory is kept busy whatever a unit's own chain of loads and exponentials takes. Needs compute
+// capability 9.0, and rows that start and end on 16 bytes.
+template <typename State, typename Io, int kLanes, int kQuads>
+CK_KERNEL_BLOCKS(kUpdateThreads, kStreamBlocks)
+state_update_streamed(const Update u, const int slots) {
+  using Shape = Lanes<kLanes, kQuads>;
+  CK_DYNAMIC_SHARED(unsigned char, shared);
+  const Shape lanes = this_lane<kLanes, kQuads>();
+  const int lane = threadIdx.x % ck::kWarp;
+  const int warp = threadIdx.x / ck::kWarp;
+  const int warps = blockDim.x / ck::kWarp;
+  const int unit_elements = stream_rows(kLanes) * u.state_dim;
+  State* const ring =
+      reinterpret_cast<State*>(shared) + static_cast<size_t>(warp) * slots * unit_elements;
+  uint64_t* const barriers =
+      reinterpret_cast<uint64_t*>(shared + static_cast<size_t>(warps) * slots * unit_elements *
+                                               sizeof(State)) +
+      warp * slots;
+  if (lane == 0) {
+    for (int slot = 0; slot < slots; ++slot) ck::mbarrier_init(barriers + slot, 1);
+    ck::fence_mbarrier_init();
+  }
+  __syncwarp();
+  ck::dependency_wait();
+  const unsigned stride = gridDim.x * warps;
+  const unsigned first = warp * gridDim.x + blockIdx.x;
+  const unsigned units = u.units;
+  // By lane 0: asks for unit `unit` in `slot`. A unit that starts at zero has nothing to bring.
+  const auto ask = [&](unsigned unit, int slot) {
+    const Place place = open_place(u, unit, false);
+    const unsigned bytes =
+        place.slot_in < 0
+            ? 0
+            : (place.end_row - place.first_row) * u.state_dim * static_cast<unsigned>(sizeof(State));
+    ck::mbarrier_arrive_expect_tx(barriers + slot, bytes);
+    if (bytes == 0) return;
+    ck::bulk_load(ring + slot * unit_elements,
+                  head_state<State>(u, place, place.slot_in) +
+                      static_cast<int64_t>(place.first_row) * u.state_dim,
+                  bytes, barriers + slot);
+  };
+  if (lane == 0) {
+    unsigned unit = first;
+    for (int slot = 0; slot < slots && unit < units; ++slot, unit += stride) ask(unit, slot);
+  }
+  int slot = 0;
+  unsigned parity = 0;
+  for (unsigned unit = first; unit < units; unit += stride) {
+    const Place place = open_place(u, unit, lane == 0);
+    const bool pad = pad_done<Io>(u, place, lane, ck::kWarp);
+    if (!pad) {
+      const Inputs<kQuads> inputs = load_inputs<Io>(u, place, lanes);
+      Step steps[kStreamTurns];
       CK_UNROLL
-      for (int q = 0; q < kQuads; ++q) {
-        const int at = q * kSpan + lane_of_row * kQuad;
-        float s[kQuad];
-        widen(loaded[i][q], s);
-        if (at < n) {
-          CK_UNROLL
-          for (int j = 0; j < kQuad; ++j) {
-            s[j] = step_element<State>(s[j], e, dx, b[q][j], c[q][j], &sum[j]);
-          }
-          if (row < place.end_row && place.slot_out >= 0) {
-            store_state(to + static_cast<int64_t>(row) * n + at, s);
-          }
-        }
+      for (int turn = 0; turn < kStreamTurns; ++turn) {
+        steps[turn] = open_turn<Io>(u, place, lanes, place.first_row + turn * Shape::kTurn);
       }
-      sums[i] = __fadd_rn(__fadd_rn(sum[0], sum[1]), __fadd_rn(sum[2], sum[3]));
+      if (!CK_MUTANT(m2_stream_skips_arrival)) ck::mbarrier_wait(barriers + slot, parity);
+      const State* const held = ring + slot * unit_elements;
+      CK_UNROLL
+      for (int turn = 0; turn < kStreamTurns; ++turn) {
+        const int row0 = place.first_row + turn * Shape::kTurn;
+        if (row0 >= place.end_row) continue;
+        take_turn<State, Io>(u, place, lanes, inputs, steps[turn], row0, [&](int i, int q) {
+          const int row = row0 + lanes.part + i * Shape::kParts;
+          const int at = element_of(lanes, q);
+          if (row >= place.end_row || at >= u.state_dim || place.slot_in < 0) return Quad<State>{};
+          return *reinterpret_cast<const Quad<State>*>(
+              held + (row - place.first_row) * u.state_dim + at);
+        });
+      }
+    } else {
+      ck::mbarrier_wait(barriers + slot, parity);
     }
-    float sum = pair_sum(pair_sum(sums[0], sums[2], kLanes / 2),
-                         pair_sum(sums[1], sums[3], kLanes / 2), kLanes / 4);
-    CK_UNROLL
-    for (int away = kLanes / 8; away > 0; away /= 2) {
-      sum = __fadd_rn(sum, __shfl_xor_sync(ck::kFullMask, sum, away));
-    }
-    const int finished_row = own_row;
-    row0 += warps * stride;
-    if (row0 - part < place.end_row) load();
-    if (lane_of_row % (kLanes / kRows) == 0 && finished_row < place.end_row) {
-      y_row<Io>(u, place)[finished_row] = finish_row<Io>(u, place, finished_row, sum, step.x);
+    // Every lane has read the slot before it is filled again.
+    if (!CK_MUTANT(m2_stream_skips_reuse_sync)) __syncwarp();
+    const unsigned next = unit + slots * stride;
+    if (lane == 0 && next < units) ask(next, slot);
+    if (++slot == slots) {
+      slot = 0;
+      parity ^= 1;
     }
   }
 }
@@ -341,8 +489,8 @@ CK_KERNEL(kUpdateThreads) state_update_single(const Update u) {
   const int lane = threadIdx.x % ck::kWarp;
   const int lane_of_row = lane % lanes;
   ck::dependency_wait();
-  const Place place = open_place(u);
-  if (pad_done<Io>(u, place)) return;
+  const Place place = open_place(u, blockIdx.x, threadIdx.x == 0);
+  if (pad_done<Io>(u, place, threadIdx.x, blockDim.x)) return;
   const int n = u.state_dim;
   const int64_t head_offset = place.head * static_cast<int64_t>(u.head_dim) * n;
   State* const pool = static_cast<State*>(u.state);

@@ -12,6 +12,8 @@ struct UpdatePlan {
   unsigned threads;
   int lanes;  // of a row in the vector kernel; 0: element by element
   bool io_is_bf16;
+  int slots;  // of a warp's ring; 0: not streamed
+  unsigned shared_bytes;
   bool pdl;
 };
 

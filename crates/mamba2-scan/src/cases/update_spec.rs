@@ -59,14 +59,15 @@ pub(super) struct Spec {
 }
 
 /// State elements up to which a case is run in the simulator.
-const SIMULATED: usize = 20_000;
+const SIMULATED: usize = 45_000;
 const LARGE: usize = 1 << 22;
 
-const PATHS: [Path; 4] = [
+const PATHS: [Path; 5] = [
     Path::AUTOMATIC,
     Path::new("single", ffi::M2_UPDATE_SINGLE as i32),
     Path::new("small", ffi::M2_UPDATE_SMALL as i32),
     Path::new("large", ffi::M2_UPDATE_LARGE as i32),
+    Path::new("stream", ffi::M2_UPDATE_STREAM as i32),
 ];
 
 impl Spec {

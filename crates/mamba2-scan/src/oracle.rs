@@ -2,6 +2,7 @@
 //! f32 that they stand for.
 
 pub mod state_update;
+pub mod temporal_scan;
 
 use exact_math::convert;
 

@@ -85,10 +85,11 @@ fn sizes() -> Vec<Spec> {
         let id = format!("update-rings-turn-over{name}");
         specs.push(
             Spec::new(id, [3, 5, 5, 40, 68])
+                .simulate()
                 .with(MODEL)
                 .edit(move |data| {
                     data.slots_in = slots.map(Vec::from);
-                    data.slots_out = slots.map(|_| vec![0, -1, 2]);
+                    data.slots_out = slots.map(|_| vec![0, -1, 1]);
                 }),
         );
     }

@@ -59,7 +59,7 @@ pub(super) struct Spec {
 }
 
 /// State elements up to which a case is run in the simulator.
-const SIMULATED: usize = 45_000;
+const SIMULATED: usize = 20_000;
 const LARGE: usize = 1 << 22;
 
 const PATHS: [Path; 5] = [
@@ -116,6 +116,12 @@ impl Spec {
 
     pub(super) fn sanitize(mut self) -> Spec {
         self.tags = self.tags | Tags::SANITIZE;
+        self
+    }
+
+    /// In the simulator whatever its size.
+    pub(super) fn simulate(mut self) -> Spec {
+        self.tags = self.tags | Tags::SIMULATE;
         self
     }
 

@@ -1,7 +1,7 @@
 /* clang-format off */
-/* mamba2-scan: the decode step of a selective state-space model, in one launch.
+/* mamba2-scan: selective state-space scans, each in one launch.
  *
- * m2_state_update. Per sequence b, head h with group g = h / (H / G), row p of P, element n of N:
+ * THE DECODE STEP, m2_state_update. Per sequence b, head h with group g = h / (H / G), row p of P, element n of N:
  *
  *   d      = dt[b, h] + dt_bias[h];  softplus(d);  clamp(d, dt_min, dt_max)    each optional, so ordered
  *   e      = exp(A[h] * d)                                     A as given, or -exp(a[h])
@@ -10,6 +10,23 @@
  *   y[p]   = y[p] * silu(z[p])                                 where z is given
  *
  * State f32, bf16 or f16; x, B, C, z, y all f32 or all bf16; dt f32 or bf16; A, dt_bias, D f32.
+ *
+ * THE GATED SCAN, m2_temporal_scan_f32. B samples, K steps, H features, S states, f32:
+ *
+ *   A[b,t,s] = bias_a[s] + sum_k history[b,t,k] * w_a[k,s]        V and C[b,s] alike, C from current[b,k]
+ *   a = sigmoid(A);  x_t = fma(a_t, x_{t-1}, V_t), x_0 given or 0;  ctx[b,s] = C * x_K
+ *   out = ctx [B,S] | sum_s ctx [B] | current[b,j] + ctx[b, j mod S] [B,H]
+ *
+ * and its gradients, m2_scan_backward_f32. With g = dL/dctx from d_out (given | the same for every s |
+ * the sum of d_out[b,j] over j = s mod S) and d_final = dL/dx_K:
+ *
+ *   dC = g * x_K;  lam = fma(g, C, d_final)
+ *   t = K..1:  dV_t = lam;  dA_t = (lam * x_{t-1}) * (a_t * (1 - a_t));  lam = a_t * lam      d_x0 = lam
+ *   d_w_a = sum_bt history^T dA;  d_w_b = sum_bt history^T dV;  d_w_c = sum_b current^T dC;  biases: sums
+ *   d_history[b,t,:] = w_a dA + w_b dV;  d_current = w_c dC [+ d_out, where out adds current]
+ *
+ * dA is the gradient of the gate BEFORE its sigmoid. 1 - a comes from exp(-|A|), never by subtraction, and
+ * x_{t-1} is kept, never recovered by a division: saturated gates have gradients.
  *
  * CLASS. Exact: the bytes of mamba2_scan::oracle (Rust), on every GPU, at every batch size,
  * alignment, stride, slot and launch geometry.
@@ -21,10 +38,21 @@
  *   D * x is rounded, then added. exp, softplus and silu are those of the shared prelude: silu(z) is
  *   z * sigmoid(z) rounded into the subnormals once, and -0 for -inf.
  *
+ *   A, V, C: one fma chain over k from the bias or +0, H padded with zeros to a multiple of 4.
+ *   sum_s ctx: S padded with +0 to a multiple of 16; quads (c0 + c1) + (c2 + c3); lane j of 4 adds quads
+ *   j, j + 4, ..; lanes (0 + 2) + (1 + 3).
+ *   d_w, d_bias: partial sums, each one chain (fma, for a bias addition) from +0 over M2_TILE * n samples,
+ *   n = ceil(ceil(B / 8) / 128): tiles of 8 samples in order, in a tile by step, then by sample. At most 128
+ *   partial sums, added by the tree of ck/column_sum.cuh in two f32 each, rounded once.
+ *   d_history, d_current: one fma chain from +0; groups of 16 states, S padded with zeros; in a group those
+ *   of A, then those of V. d_out[b,k] is added last. g of a tile-add: one chain over j from +0.
+ *
  * NON-FINITE VALUES travel as IEEE arithmetic has them. A zero start is S = +0 in the formula above, so
  * that an infinite e gives NaN there too. A NaN passes the clamp.
  *
- * One node under graph capture. Nothing synchronises, allocates, or touches the default stream.
+ * NODES under graph capture: m2_state_update and m2_temporal_scan_f32 one; m2_scan_backward_f32 as many as
+ * m2_scan_backward_nodes() says: two where K <= 8, S <= 16, H <= 256 and the device has 220 KiB of
+ * shared memory for a block; else three, and one more for d_history or d_current. Nothing synchronises, allocates, or touches the default stream.
  * `stream` is a cudaStream_t. The step: Dao and Gu 2024, arXiv:2405.21060; its public reference:
  * selective_state_update of github.com/state-spaces/mamba. Chunked prefill has no entry yet.
  */
@@ -73,7 +101,13 @@ enum m2_device_status {
   X(13, slots) X(14, slot_stride) X(15, x_stride) X(16, dt_stride) X(17, b_stride)           \
   X(18, c_stride) X(19, z_stride) X(20, y_stride) X(21, dt_min) X(22, dt_max) X(23, state)   \
   X(24, slots_in) X(25, slots_out) X(26, x) X(27, dt) X(28, a) X(29, dt_bias) X(30, b)       \
-  X(31, c) X(32, d) X(33, z) X(34, y) X(35, status)
+  X(31, c) X(32, d) X(33, z) X(34, y) X(35, status)                                          \
+  X(36, readout) X(37, steps) X(38, features) X(39, states) X(40, history_stride)            \
+  X(41, step_stride) X(42, current_stride) X(43, history) X(44, current) X(45, w_a)          \
+  X(46, w_b) X(47, w_c) X(48, bias_a) X(49, bias_b) X(50, bias_c) X(51, x0) X(52, out)       \
+  X(53, final_state) X(54, beta) X(55, d_out) X(56, d_final) X(57, d_w_a) X(58, d_w_b)       \
+  X(59, d_w_c) X(60, d_bias_a) X(61, d_bias_b) X(62, d_bias_c) X(63, d_history)              \
+  X(64, d_current) X(65, d_x0) X(66, workspace) X(67, workspace_bytes)
 
 enum m2_argument {
 #define M2_ARGUMENT_ENUMERATOR(number, name) M2_ARG_##name = number,
@@ -146,6 +180,95 @@ const char* m2_error_string(int code);
 const char* m2_device_status_string(uint32_t status);
 
 int m2_state_update(const m2_state_update_params* params, void* stream);
+
+/* What comes out of the contexts. */
+enum m2_readout { M2_READOUT_CONTEXT = 0, M2_READOUT_SUM = 1, M2_READOUT_TILE_ADD = 2 };
+
+/* Code paths of m2_scan_backward_f32, for tests: each returns the same bytes. */
+enum m2_backward_path {
+  M2_BACKWARD_AUTO = 0,
+  M2_BACKWARD_STAGED = 1, /* a node for each stage, any size */
+  M2_BACKWARD_FUSED = 2   /* one node and the sum; CK_UNSUPPORTED where it does not fit */
+};
+
+#define M2_TILE 8
+#define M2_MAX_STEPS 64
+#define M2_MAX_STATES 64
+#define M2_MAX_FEATURES 1024
+#define M2_MAX_ROWS 1073741824 /* batch * steps */
+/* B = 0 succeeds: the forward scan queues nothing, gradients are sums of nothing. */
+
+/* All pointers are device pointers to f32, aligned to it. Strides are in elements; 0 means packed. */
+typedef struct m2_temporal_scan_params {
+  uint32_t struct_size;   /* sizeof(m2_temporal_scan_params) */
+  int32_t readout;        /* m2_readout */
+  int64_t batch;          /* B >= 0 */
+  int64_t steps;          /* K, 1 .. M2_MAX_STEPS */
+  int64_t features;       /* H, 1 .. M2_MAX_FEATURES */
+  int64_t states;         /* S, 1 .. M2_MAX_STATES */
+  int64_t history_stride; /* between samples; 0 = K * step_stride */
+  int64_t step_stride;    /* between steps; 0 = H */
+  int64_t current_stride; /* between samples; 0 = H */
+  const float* history;   /* [B, K, H] */
+  const float* current;   /* [B, H] */
+  const float* w_a;       /* [H, S]: the gate's weights */
+  const float* w_b;       /* [H, S]: the input's */
+  const float* w_c;       /* [H, S]: the readout's */
+  const float* bias_a;    /* [S], or null */
+  const float* bias_b;    /* [S], or null */
+  const float* bias_c;    /* [S], or null */
+  const float* x0;        /* [B, S], or null */
+  float* out;             /* see m2_readout; null where only the final state is wanted */
+  float* final_state;     /* [B, S], or null */
+} m2_temporal_scan_params;
+
+/* Gradients that are null are not computed; at least one is asked for. Those of weights and biases become
+ * beta * what was there + the sum, one fma; with beta 0 what was there is not read. The others are
+ * overwritten. Outputs overlap neither inputs nor each other. */
+typedef struct m2_scan_backward_params {
+  uint32_t struct_size; /* sizeof(m2_scan_backward_params) */
+  int32_t readout;      /* m2_readout: what d_out is the gradient of */
+  int32_t path;         /* m2_backward_path; 0 outside tests */
+  float beta;           /* finite */
+  int64_t batch;
+  int64_t steps;
+  int64_t features;
+  int64_t states;
+  int64_t history_stride;
+  int64_t step_stride;
+  int64_t current_stride;
+  const float* history;
+  const float* current;
+  const float* w_a;
+  const float* w_b;
+  const float* w_c;
+  const float* bias_a;
+  const float* bias_b;
+  const float* bias_c;
+  const float* x0;
+  const float* d_out;   /* [B, S] | [B] | [B, H] */
+  const float* d_final; /* [B, S], or null */
+  float* d_w_a;         /* [H, S], or null; so all below */
+  float* d_w_b;
+  float* d_w_c;
+  float* d_bias_a;      /* [S] */
+  float* d_bias_b;
+  float* d_bias_c;
+  float* d_history;     /* [B, K, H], packed */
+  float* d_current;     /* [B, H], packed */
+  float* d_x0;          /* [B, S] */
+  void* workspace;      /* aligned to 16 bytes; needs no zeroing */
+  size_t workspace_bytes; /* at least m2_scan_backward_workspace_bytes() */
+} m2_scan_backward_params;
+
+int m2_temporal_scan_f32(const m2_temporal_scan_params* params, void* stream);
+
+/* From sizes, readout, path and which gradients are asked for; 0 for params that the entry refuses for
+ * these, and for B = 0. Workspace for the current device. */
+size_t m2_scan_backward_workspace_bytes(const m2_scan_backward_params* params);
+int m2_scan_backward_nodes(const m2_scan_backward_params* params);
+
+int m2_scan_backward_f32(const m2_scan_backward_params* params, void* stream);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,9 @@
 //! [`oracle`](crate::oracle). Expectations come from `mamba2_scan.h` alone.
 
 mod refusals;
+mod scan_spec;
 mod state_update;
+mod temporal_scan;
 mod update_spec;
 
 use parity::Case;
@@ -12,6 +14,7 @@ use parity::Case;
 /// Every case, in a fixed order with distinct ids.
 pub fn cases() -> Vec<Case> {
     let mut cases = state_update::cases();
+    cases.extend(temporal_scan::cases());
     cases.extend(refusals::cases());
     cases
 }

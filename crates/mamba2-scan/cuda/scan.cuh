@@ -67,14 +67,10 @@ CK_DEVICE int piece_offset(int row, int piece) {
 }
 
 // Asks for four features of a row, as far as they exist; zeros behind the last.
-CK_DEVICE void ask_piece(float* to, const float* row, int feature, const Scan& p) {
-  if (p.grouped) {
-    if (feature < p.features) ck::copy_async_16(to, row + feature);
-    return;
-  }
+CK_DEVICE void ask_features(float* to, const float* row, int feature, int features) {
   CK_UNROLL
   for (int j = 0; j < 4; ++j) {
-    if (feature + j < p.features) {
+    if (feature + j < features) {
       ck::copy_async_4(to + j, row + feature + j);
     } else {
       to[j] = 0.0f;
@@ -88,39 +84,51 @@ CK_DEVICE void ask_stage(float* stage, const Scan& p, int tile, int step, int fi
                          bool with_current) {
   const int lane = threadIdx.x % ck::kWarp;
   const int piece = lane % kPieces;
-  const int of_pass = lane / kPieces;
   constexpr int kPassRows = ck::kWarp / kPieces;
   const int feature = first + piece * 4;
-  CK_UNROLL
-  for (int half = 0; half < kTile / kPassRows; ++half) {
-    const int sample = half * kPassRows + of_pass;
+  if (p.grouped && feature >= p.features) return;
+  // Not unrolled: eight pointers that live through the sums cost sixteen registers.
+  CK_NO_UNROLL
+  for (int sample = lane / kPieces; sample < kTile; sample += kPassRows) {
     const int64_t b = min(tile * kTile + sample, p.batch - 1);
-    const float* const base = p.history + b * p.history_stride;
-    CK_UNROLL
-    for (int t = 0; t < kSteps; ++t) {
-      const float* const row = base + min(step + t, p.steps - 1) * p.step_stride;
-      ask_piece(stage + piece_offset(t * kTile + sample, piece), row, feature, p);
-    }
-    if (with_current) {
-      ask_piece(stage + piece_offset(kTileRows + sample, piece), p.current + b * p.current_stride,
-                feature, p);
+    const float* row = p.history + b * p.history_stride + step * p.step_stride;
+    float* to = stage + piece_offset(sample, piece);
+    if (p.grouped) {
+      CK_UNROLL_BY(4)
+      for (int t = 0; t < kSteps; ++t, to += kTile * kSpan) {
+        ck::copy_async_16(to, row + feature);
+        if (step + t + 1 < p.steps) row += p.step_stride;
+      }
+      if (with_current) ck::copy_async_16(to, p.current + b * p.current_stride + feature);
+    } else {
+      CK_NO_UNROLL
+      for (int t = 0; t < kSteps; ++t, to += kTile * kSpan) {
+        ask_features(to, row, feature, p.features);
+        if (step + t + 1 < p.steps) row += p.step_stride;
+      }
+      if (with_current) ask_features(to, p.current + b * p.current_stride, feature, p.features);
     }
   }
 }
 
-// All threads of the block: the weights of states group * 16 .. and features first .. first + count - 1,
-// count a multiple of four; zeros where there are none.
-CK_DEVICE void load_weights(float* weights, const Scan& p, int group, int first, int count) {
-  CK_UNROLL_BY(8)
+// All threads of the block ask for the weights of states group * 16 .. and features first ..
+// first + count - 1, count a multiple of four; zeros where there are none. Copied asynchronously: a
+// load and a store apiece would wait for each other's latency, 30 us in all.
+CK_DEVICE void ask_weights(float* weights, const Scan& p, int group, int first, int count) {
+  CK_UNROLL_BY(4)
   for (int at = threadIdx.x; at < count * kWeights; at += blockDim.x) {
     const int feature = first + at / kWeights;
     const int which = at % kWeights / kGroup;
     const int s = group * kGroup + at % kGroup;
-    float w = 0.0f;
+    // Selected, not indexed: an array of parameters that is indexed becomes a stack.
+    const float* const matrix = which == 0   ? p.weights[0]
+                                : which == 1 ? p.weights[1]
+                                             : p.weights[2];
     if (feature < p.features && s < p.states) {
-      w = ck::load_nc(p.weights[which] + static_cast<int64_t>(feature) * p.states + s);
+      ck::copy_async_4(weights + at, matrix + feature * p.states + s);
+    } else {
+      weights[at] = 0.0f;
     }
-    weights[at] = w;
   }
 }
 

@@ -134,7 +134,9 @@ sum_partials(const float* partials, const int count, const int features, const i
   const int64_t in_part = is_bias ? column - 3 * matrix : column;
   const int64_t extent = is_bias ? states : matrix;
   const int which = static_cast<int>(in_part / extent);
-  float* const to = is_bias ? sums.biases[which] : sums.weights[which];
+  float* const weights = which == 0 ? sums.weights[0] : which == 1 ? sums.weights[1] : sums.weights[2];
+  float* const biases = which == 0 ? sums.biases[0] : which == 1 ? sums.biases[1] : sums.biases[2];
+  float* const to = is_bias ? biases : weights;
   if (to == nullptr) return;
   const int64_t at = in_part % extent;
   const float value = ck::rounded<float>(sum);
@@ -159,14 +161,17 @@ input_gradients(const Back history, const Back current, const int history_blocks
                 const int features, const int states) {
   ck::dependency_wait();
   const bool is_history = static_cast<int>(blockIdx.x) < history_blocks;
-  const Back back = is_history ? history : current;
+  Back back = history;
+  if (!is_history) back = current;
   const int64_t row0 =
       static_cast<int64_t>(is_history ? blockIdx.x : blockIdx.x - history_blocks) * kBackRows;
   const int padded = padded_states(states);
   for (int k = threadIdx.x; k < features; k += blockDim.x) {
     float sums[kBackRows] = {};
     for (int group = 0; group < padded; group += kGroup) {
-      for (int source = 0; source < back.sources; ++source) {
+      CK_UNROLL
+      for (int source = 0; source < 2; ++source) {
+        if (source >= back.sources) continue;
         float w[kGroup];
         CK_UNROLL
         for (int s = 0; s < kGroup; ++s) {

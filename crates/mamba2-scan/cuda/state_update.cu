@@ -19,7 +19,7 @@ static int check_update_enums(const m2_state_update_params& p) {
   if (p.io_dtype == M2_F16) return refuse(CK_UNSUPPORTED, M2_ARG_io_dtype);
   if (p.dt_dtype < M2_F32 || p.dt_dtype > M2_F16) return refuse(CK_BAD_ENUM, M2_ARG_dt_dtype);
   if (p.dt_dtype == M2_F16) return refuse(CK_UNSUPPORTED, M2_ARG_dt_dtype);
-  if (p.path < M2_UPDATE_AUTO || p.path > M2_UPDATE_STREAM) {
+  if (p.path < M2_UPDATE_AUTO || p.path > M2_UPDATE_LARGE) {
     return refuse(CK_BAD_ENUM, M2_ARG_path);
   }
   if (p.decay < M2_DECAY_A || p.decay > M2_DECAY_A_LOG) return refuse(CK_BAD_ENUM, M2_ARG_decay);
@@ -142,51 +142,27 @@ static bool is_grouped(const m2_state_update_params& p) {
          grouped(p.b, p.b_stride, io) && grouped(p.c, p.c_stride, io);
 }
 
-constexpr int kSmallThreads = 128;
-constexpr int kTurns = 4;                // of a warp in a large block
-constexpr int64_t kFewRows = 1 << 16;    // rows in all up to which blocks are small
-constexpr int64_t kSharedReserved = 1024;  // of a block, by the system
-
-// Whether bulk copies can bring the state: they move multiples of 16 bytes between such addresses.
-static bool can_stream(const m2_state_update_params& p, const ck::Device& device) {
-  const int64_t element = element_bytes(p.state_dtype);
-  return device.major >= 9 && reinterpret_cast<uintptr_t>(p.state) % 16 == 0 &&
-         p.slot_stride * element % 16 == 0 && p.state_dim * element % 16 == 0;
-}
+constexpr int kBlockThreads = 128;
+constexpr int64_t kFewRows = 1 << 15;  // rows in all up to which a warp has one turn
 
 static UpdatePlan make_update_plan(const m2_state_update_params& p, const ck::Device& device,
                                    Update* u) {
   UpdatePlan plan{};
   plan.io_is_bf16 = p.io_dtype == M2_BF16;
   plan.pdl = device.major >= 9;
+  plan.threads = kBlockThreads;
   const bool vector = p.path != M2_UPDATE_SINGLE && is_grouped(p) && p.state_dim > 32 &&
                       p.state_dim <= 2 * ck::kWarp * kQuad;
   if (vector) plan.lanes = p.state_dim <= 16 * kQuad ? 16 : 32;
+  const bool few = p.batch * p.heads * p.head_dim <= kFewRows;
+  // Rows of more than a warp's span fill its registers in one turn.
+  const bool once = p.path == M2_UPDATE_SMALL || (p.path != M2_UPDATE_LARGE && few) ||
+                    (vector && p.state_dim > ck::kWarp * kQuad);
+  plan.turns = once ? 1 : kTurns;
   const int lanes = vector ? plan.lanes : lanes_of_row(u->state_dim);
-  const int64_t rows = p.batch * p.heads * p.head_dim;
-  const bool few = rows <= kFewRows;
-  const bool small = p.path == M2_UPDATE_SMALL ||
-                     ((p.path == M2_UPDATE_AUTO || p.path == M2_UPDATE_SINGLE) && few);
-  const bool streamed = vector && can_stream(p, device) &&
-                        (p.path == M2_UPDATE_STREAM || (p.path == M2_UPDATE_AUTO && !few));
-  plan.threads = small ? kSmallThreads : kUpdateThreads;
-  const int turn = static_cast<int>(plan.threads) / lanes * kRows;
-  u->rows_of_unit = streamed ? stream_rows(lanes) : small ? turn : turn * kTurns;
+  u->rows_of_unit = static_cast<int>(plan.threads) / lanes * kRows * plan.turns;
   u->units_of_head = (u->head_dim + u->rows_of_unit - 1) / u->rows_of_unit;
-  u->units = static_cast<int>(p.batch * p.heads * u->units_of_head);
-  plan.grid = static_cast<unsigned>(u->units);
-  if (!streamed) return plan;
-  const int warps = kUpdateThreads / ck::kWarp;
-  const int64_t slot_bytes =
-      warps * (stream_rows(lanes) * p.state_dim * element_bytes(p.state_dtype) +
-               static_cast<int64_t>(sizeof(uint64_t)));
-  const int64_t fitting = (device.shared_bytes_optin / kStreamBlocks - kSharedReserved) / slot_bytes;
-  plan.slots = static_cast<int>(fitting < 1 ? 1 : fitting > kStreamSlots ? kStreamSlots : fitting);
-  plan.shared_bytes = static_cast<unsigned>(plan.slots * slot_bytes);
-  const int blocks = (u->units + warps - 1) / warps;
-  // One block where a test asks for this path, so that its rings turn over.
-  const int resident = p.path == M2_UPDATE_STREAM ? 1 : device.sm_count * kStreamBlocks;
-  plan.grid = static_cast<unsigned>(blocks < resident ? blocks : resident);
+  plan.grid = static_cast<unsigned>(p.batch * p.heads * u->units_of_head);
   return plan;
 }
 

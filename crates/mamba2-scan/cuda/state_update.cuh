@@ -3,10 +3,17 @@
 // Time is that of reading and writing the state once. A row's sum over n needs five exchanges
 // between 32 lanes; four rows at once need six in all, because each step halves the values that a
 // lane carries (tree.cuh's warp_sums). Lane groups that then hold different rows' sums finish one
-// row each: D, z and y.
+// row each: D, z and y. Whatever a warp reads it asks for at once, before it computes: state, B and
+// C, and each row's x, z and D.
+//
+// On an H200, 128 heads of 64 x 128, 64 sequences: a warp's rows read turn by turn 139.5 us; through
+// rings of bulk copies in shared memory, with two blocks of eight warps a multiprocessor and two,
+// three or four units a warp under way, 159 to 185 (a warp then waits for its unit's own chain of
+// loads; there are too few warps to hide it); 64 registers and more warps 143 to 155; the state asked
+// for ahead of the programmatic launch's wait, one sequence of 80 heads, 4.3 us in place of 3.9;
+// plain or L2 hints in place of streaming ones 5 % more for one sequence.
 #pragma once
 
-#include <ck/bulk.cuh>
 #include <ck/math.cuh>
 #include <ck/memory.cuh>
 #include <ck/pipeline.cuh>
@@ -47,7 +54,6 @@ struct Update {
   int state_dim;
   int rows_of_unit;
   int units_of_head;
-  int units;
   float dt_min;
   float dt_max;
   bool dt_is_bf16;
@@ -112,7 +118,7 @@ CK_DEVICE void report(uint32_t* status, uint32_t cause, int sequence) {
   atomicCAS(status, 0u, cause << 24 | at);
 }
 
-// What a block, or a warp of a streaming block, works on: rows of one head of one sequence.
+// What a block works on: rows of one head of one sequence.
 struct Place {
   int64_t slot_in;  // negative: zero start
   int64_t slot_out;
@@ -153,25 +159,42 @@ CK_DEVICE Place open_place(const Update& u, unsigned unit, bool reports) {
   return place;
 }
 
-// Of one row: the step d, its decay e and d * x.
-struct Step {
-  float e;
-  float dx;
+// What a row needs beside its state: read at once, used when the state is there.
+struct Row {
+  float dt;
   float x;
+  float z;
+  float direct;  // D
 };
 
 template <typename Io>
-CK_DEVICE Step open_step(const Update& u, const Place& place, int row) {
+CK_DEVICE Row load_row(const Update& u, const Place& place, int row) {
+  const int64_t channel = place.head * static_cast<int64_t>(u.head_dim) + row;
   const int64_t at_dt =
-      place.sequence * u.dt_stride +
-      (u.dt_per_channel ? place.head * static_cast<int64_t>(u.head_dim) + row : place.head);
-  float d = u.dt_is_bf16 ? ck::to_f32(static_cast<const ck::bf16*>(u.dt)[at_dt])
-                         : static_cast<const float*>(u.dt)[at_dt];
-  const float a = u.a[place.head];
+      place.sequence * u.dt_stride + (u.dt_per_channel ? channel : place.head);
+  Row loaded;
+  loaded.dt = u.dt_is_bf16 ? ck::to_f32(static_cast<const ck::bf16*>(u.dt)[at_dt])
+                           : static_cast<const float*>(u.dt)[at_dt];
+  loaded.x = ck::to_f32(static_cast<const Io*>(u.x)[place.sequence * u.x_stride + channel]);
+  loaded.z = 0.0f;
+  if (u.z != nullptr) {
+    loaded.z = ck::to_f32(static_cast<const Io*>(u.z)[place.sequence * u.z_stride + channel]);
+  }
+  loaded.direct = 0.0f;
+  if (u.d != nullptr) loaded.direct = u.d[u.d_per_channel ? channel : place.head];
+  return loaded;
+}
+
+// The step d of a row, and the decay that it makes.
+struct Step {
+  float d;
+  float e;
+};
+
+CK_DEVICE Step open_step(const Update& u, float dt, float a, float bias) {
   Step step;
-  step.x = ck::to_f32(static_cast<const Io*>(
-      u.x)[place.sequence * u.x_stride + place.head * static_cast<int64_t>(u.head_dim) + row]);
-  if (u.dt_bias != nullptr) d = __fadd_rn(d, u.dt_bias[place.head]);
+  float d = dt;
+  if (u.dt_bias != nullptr) d = __fadd_rn(d, bias);
   const bool early = CK_MUTANT(m2_clamp_before_softplus);
   if (u.clamp && early) d = fminf(fmaxf(d, u.dt_min), u.dt_max);
   if (u.softplus) d = ck::softplus(d);
@@ -179,26 +202,25 @@ CK_DEVICE Step open_step(const Update& u, const Place& place, int row) {
     d = d < u.dt_min ? u.dt_min : d;
     d = d > u.dt_max ? u.dt_max : d;
   }
+  step.d = d;
   step.e = ck::exp(__fmul_rn(u.decay_is_log ? -ck::exp(a) : a, d));
-  step.dx = __fmul_rn(d, step.x);
   return step;
 }
 
 // From the sum over n to y.
 template <typename Io>
-CK_DEVICE Io finish_row(const Update& u, const Place& place, int row, float sum, float x) {
-  const int64_t channel = place.head * static_cast<int64_t>(u.head_dim) + row;
+CK_DEVICE Io finish_row(const Update& u, const Row& row, float sum) {
   float y = sum;
-  const float direct =
-      u.d != nullptr ? __fmul_rn(u.d[u.d_per_channel ? channel : place.head], x) : 0.0f;
+  const float direct = __fmul_rn(row.direct, row.x);
   const bool late = CK_MUTANT(m2_direct_term_after_gate);
   if (u.d != nullptr && !late) y = __fadd_rn(y, direct);
-  if (u.z != nullptr) {
-    y = __fmul_rn(y, ck::silu(ck::to_f32(
-                         static_cast<const Io*>(u.z)[place.sequence * u.z_stride + channel])));
-  }
+  if (u.z != nullptr) y = __fmul_rn(y, ck::silu(row.z));
   if (u.d != nullptr && late) y = __fadd_rn(y, direct);
   return ck::from_f32<Io>(y);
+}
+
+CK_DEVICE float bias_of_head(const Update& u, int head) {
+  return u.dt_bias != nullptr ? u.dt_bias[head] : 0.0f;
 }
 
 template <typename Io>
@@ -288,28 +310,29 @@ CK_DEVICE State* head_state(const Update& u, const Place& place, int64_t slot) {
 }
 
 // A warp's turn: rows row0 .. row0 + kTurn - 1, of which a lane holds row0 + part + i * kParts.
-// `state(i, q)` gives a lane's group of elements.
-template <typename State, typename Io, int kLanes, int kQuads, typename Held>
+// `step` and `own` are of the row that the lane finishes.
+template <typename State, typename Io, int kLanes, int kQuads>
 CK_DEVICE void take_turn(const Update& u, const Place& place, const Lanes<kLanes, kQuads>& lanes,
-                         const Inputs<kQuads>& inputs, const Step& step, int row0,
-                         const Held& state) {
+                         const Inputs<kQuads>& inputs, const Step& step, const Row& own, int row0,
+                         const Quad<State> (&held)[kRows][kQuads]) {
   constexpr int kParts = Lanes<kLanes, kQuads>::kParts;
   const int n = u.state_dim;
   State* const to = head_state<State>(u, place, place.slot_out);
+  const float own_dx = __fmul_rn(step.d, own.x);
   float sums[kRows];
   CK_UNROLL
   for (int i = 0; i < kRows; ++i) {
-    // The steps come from the lane that finishes the row.
+    // What is of a row comes from the lane that finishes it.
     const int source = lanes.part * kLanes + i * (kLanes / kRows);
-    const float dx = __shfl_sync(ck::kFullMask, step.dx, source);
-    const float e = __shfl_sync(ck::kFullMask, step.e, source);
+    const float dx = __shfl_sync(ck::kFullMask, own_dx, source);
+    const float e = u.dt_per_channel ? __shfl_sync(ck::kFullMask, step.e, source) : step.e;
     const int row = row0 + lanes.part + i * kParts;
     float sum[kQuad] = {0.0f, 0.0f, 0.0f, 0.0f};
     CK_UNROLL
     for (int q = 0; q < kQuads; ++q) {
       const int at = element_of(lanes, q);
       float s[kQuad];
-      widen(state(i, q), s);
+      widen(held[i][q], s);
       if (at < n) {
         CK_UNROLL
         for (int j = 0; j < kQuad; ++j) {
@@ -330,21 +353,13 @@ CK_DEVICE void take_turn(const Update& u, const Place& place, const Lanes<kLanes
   }
   const int own_row = row0 + lanes.part + lanes.quarter * kParts;
   if (lanes.lane_of_row % (kLanes / kRows) == 0 && own_row < place.end_row) {
-    y_row<Io>(u, place)[own_row] = finish_row<Io>(u, place, own_row, sum, step.x);
+    y_row<Io>(u, place)[own_row] = finish_row<Io>(u, own, sum);
   }
 }
 
-// The step of the row that this lane finishes in the turn from row0.
-template <typename Io, int kLanes, int kQuads>
-CK_DEVICE Step open_turn(const Update& u, const Place& place, const Lanes<kLanes, kQuads>& lanes,
-                         int row0) {
-  const int own_row = row0 + lanes.part + lanes.quarter * Lanes<kLanes, kQuads>::kParts;
-  return open_step<Io>(u, place, min(own_row, place.end_row - 1));
-}
-
-// A unit a block: its warps load their rows into registers. kLanes is 16 or 32,
-// N <= 4 * kLanes * kQuads, and every address is a multiple of four elements.
-template <typename State, typename Io, int kLanes, int kQuads>
+// A unit a block. kLanes is 16 or 32, N <= 4 * kLanes * kQuads, and every address is a multiple of four
+// elements. A warp takes kTurns turns, all of whose rows it has in registers at once.
+template <typename State, typename Io, int kLanes, int kQuads, int kTurns>
 CK_KERNEL_BLOCKS(kUpdateThreads, 2) state_update(const Update u) {
   using Shape = Lanes<kLanes, kQuads>;
   const Shape lanes = this_lane<kLanes, kQuads>();
@@ -353,124 +368,40 @@ CK_KERNEL_BLOCKS(kUpdateThreads, 2) state_update(const Update u) {
   if (pad_done<Io>(u, place, threadIdx.x, blockDim.x)) return;
   const State* const from = head_state<State>(u, place, place.slot_in);
   const int warps = blockDim.x / ck::kWarp;
-  int row0 = place.first_row + static_cast<int>(threadIdx.x) / ck::kWarp * Shape::kTurn;
+  const int row0 = place.first_row + static_cast<int>(threadIdx.x) / ck::kWarp * Shape::kTurn;
+  const int next = warps * Shape::kTurn;
   if (row0 >= place.end_row) return;
-  Quad<State> held[kRows][kQuads];
-  const auto load = [&]() {
+  Quad<State> held[kTurns][kRows][kQuads];
+  CK_UNROLL
+  for (int turn = 0; turn < kTurns; ++turn) {
     CK_UNROLL
     for (int i = 0; i < kRows; ++i) {
-      const int row = row0 + lanes.part + i * Shape::kParts;
+      const int row = row0 + turn * next + lanes.part + i * Shape::kParts;
       CK_UNROLL
       for (int q = 0; q < kQuads; ++q) {
         const int at = element_of(lanes, q);
-        held[i][q] = Quad<State>{};
+        held[turn][i][q] = Quad<State>{};
         if (row < place.end_row && at < u.state_dim && place.slot_in >= 0) {
-          held[i][q] = load_state(from + static_cast<int64_t>(row) * u.state_dim + at);
+          held[turn][i][q] = load_state(from + static_cast<int64_t>(row) * u.state_dim + at);
         }
       }
     }
-  };
-  load();
+  }
+  Row own[kTurns];
+  CK_UNROLL
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const int row = row0 + turn * next + lanes.part + lanes.quarter * Shape::kParts;
+    own[turn] = load_row<Io>(u, place, min(row, place.end_row - 1));
+  }
+  const float a = u.a[place.head];
+  const float bias = bias_of_head(u, place.head);
   const Inputs<kQuads> inputs = load_inputs<Io>(u, place, lanes);
-  for (;;) {
-    const Step step = open_turn<Io>(u, place, lanes, row0);
-    take_turn<State, Io>(u, place, lanes, inputs, step, row0,
-                         [&](int i, int q) { return held[i][q]; });
-    row0 += warps * Shape::kTurn;
-    if (row0 >= place.end_row) return;
-    load();
-  }
-}
-
-constexpr int kStreamTurns = 2;   // turns of a unit that is streamed
-constexpr int kStreamSlots = 4;   // most units of a warp that are under way
-constexpr int kStreamBlocks = 2;  // blocks of a multiprocessor
-
-CK_HOST_DEVICE int stream_rows(int lanes) { return kStreamTurns * kRows * (ck::kWarp / lanes); }
-
-// Units by warp: bulk copies bring a warp's next units into shared memory while it works on one, so
-// that memory is kept busy whatever a unit's own chain of loads and exponentials takes. Needs compute
-// capability 9.0, and rows that start and end on 16 bytes.
-template <typename State, typename Io, int kLanes, int kQuads>
-CK_KERNEL_BLOCKS(kUpdateThreads, kStreamBlocks)
-state_update_streamed(const Update u, const int slots) {
-  using Shape = Lanes<kLanes, kQuads>;
-  CK_DYNAMIC_SHARED(unsigned char, shared);
-  const Shape lanes = this_lane<kLanes, kQuads>();
-  const int lane = threadIdx.x % ck::kWarp;
-  const int warp = threadIdx.x / ck::kWarp;
-  const int warps = blockDim.x / ck::kWarp;
-  const int unit_elements = stream_rows(kLanes) * u.state_dim;
-  State* const ring =
-      reinterpret_cast<State*>(shared) + static_cast<size_t>(warp) * slots * unit_elements;
-  uint64_t* const barriers =
-      reinterpret_cast<uint64_t*>(shared + static_cast<size_t>(warps) * slots * unit_elements *
-                                               sizeof(State)) +
-      warp * slots;
-  if (lane == 0) {
-    for (int slot = 0; slot < slots; ++slot) ck::mbarrier_init(barriers + slot, 1);
-    ck::fence_mbarrier_init();
-  }
-  __syncwarp();
-  ck::dependency_wait();
-  const unsigned stride = gridDim.x * warps;
-  const unsigned first = warp * gridDim.x + blockIdx.x;
-  const unsigned units = u.units;
-  // By lane 0: asks for unit `unit` in `slot`. A unit that starts at zero has nothing to bring.
-  const auto ask = [&](unsigned unit, int slot) {
-    const Place place = open_place(u, unit, false);
-    const unsigned bytes =
-        place.slot_in < 0
-            ? 0
-            : (place.end_row - place.first_row) * u.state_dim * static_cast<unsigned>(sizeof(State));
-    ck::mbarrier_arrive_expect_tx(barriers + slot, bytes);
-    if (bytes == 0) return;
-    ck::bulk_load(ring + slot * unit_elements,
-                  head_state<State>(u, place, place.slot_in) +
-                      static_cast<int64_t>(place.first_row) * u.state_dim,
-                  bytes, barriers + slot);
-  };
-  if (lane == 0) {
-    unsigned unit = first;
-    for (int slot = 0; slot < slots && unit < units; ++slot, unit += stride) ask(unit, slot);
-  }
-  int slot = 0;
-  unsigned parity = 0;
-  for (unsigned unit = first; unit < units; unit += stride) {
-    const Place place = open_place(u, unit, lane == 0);
-    const bool pad = pad_done<Io>(u, place, lane, ck::kWarp);
-    if (!pad) {
-      const Inputs<kQuads> inputs = load_inputs<Io>(u, place, lanes);
-      Step steps[kStreamTurns];
-      CK_UNROLL
-      for (int turn = 0; turn < kStreamTurns; ++turn) {
-        steps[turn] = open_turn<Io>(u, place, lanes, place.first_row + turn * Shape::kTurn);
-      }
-      if (!CK_MUTANT(m2_stream_skips_arrival)) ck::mbarrier_wait(barriers + slot, parity);
-      const State* const held = ring + slot * unit_elements;
-      CK_UNROLL
-      for (int turn = 0; turn < kStreamTurns; ++turn) {
-        const int row0 = place.first_row + turn * Shape::kTurn;
-        if (row0 >= place.end_row) continue;
-        take_turn<State, Io>(u, place, lanes, inputs, steps[turn], row0, [&](int i, int q) {
-          const int row = row0 + lanes.part + i * Shape::kParts;
-          const int at = element_of(lanes, q);
-          if (row >= place.end_row || at >= u.state_dim || place.slot_in < 0) return Quad<State>{};
-          return *reinterpret_cast<const Quad<State>*>(
-              held + (row - place.first_row) * u.state_dim + at);
-        });
-      }
-    } else {
-      ck::mbarrier_wait(barriers + slot, parity);
-    }
-    // Every lane has read the slot before it is filled again.
-    if (!CK_MUTANT(m2_stream_skips_reuse_sync)) __syncwarp();
-    const unsigned next = unit + slots * stride;
-    if (lane == 0 && next < units) ask(next, slot);
-    if (++slot == slots) {
-      slot = 0;
-      parity ^= 1;
-    }
+  Step step = open_step(u, own[0].dt, a, bias);
+  CK_UNROLL
+  for (int turn = 0; turn < kTurns; ++turn) {
+    if (row0 + turn * next >= place.end_row) return;
+    if (turn > 0 && u.dt_per_channel) step = open_step(u, own[turn].dt, a, bias);
+    take_turn<State, Io>(u, place, lanes, inputs, step, own[turn], row0 + turn * next, held[turn]);
   }
 }
 
@@ -505,7 +436,9 @@ CK_KERNEL(kUpdateThreads) state_update_single(const Update u) {
     const int own_row = row0 + lane / lanes;
     const bool real = own_row < place.end_row;
     const int row = real ? own_row : place.end_row - 1;
-    const Step step = open_step<Io>(u, place, row);
+    const Row own = load_row<Io>(u, place, row);
+    const Step step = open_step(u, own.dt, u.a[place.head], bias_of_head(u, place.head));
+    const float dx = __fmul_rn(step.d, own.x);
     const int64_t row_offset = head_offset + static_cast<int64_t>(row) * n;
     float sum[kQuad] = {0.0f, 0.0f, 0.0f, 0.0f};
     for (int at = lane_of_row * kQuad; at < n; at += lanes * kQuad) {
@@ -515,7 +448,7 @@ CK_KERNEL(kUpdateThreads) state_update_single(const Update u) {
         const float s = real && place.slot_in >= 0
                             ? ck::to_f32(pool[place.slot_in * u.slot_stride + row_offset + at + j])
                             : 0.0f;
-        const float next = step_element<State>(s, step.e, step.dx, ck::to_f32(b[at + j]),
+        const float next = step_element<State>(s, step.e, dx, ck::to_f32(b[at + j]),
                                                ck::to_f32(c[at + j]), &sum[j]);
         if (real && place.slot_out >= 0) {
           pool[place.slot_out * u.slot_stride + row_offset + at + j] = ck::from_f32<State>(next);
@@ -527,7 +460,7 @@ CK_KERNEL(kUpdateThreads) state_update_single(const Update u) {
       total = __fadd_rn(total, __shfl_xor_sync(ck::kFullMask, total, away));
     }
     if (lane_of_row == 0 && real) {
-      y_row<Io>(u, place)[row] = finish_row<Io>(u, place, row, total, step.x);
+      y_row<Io>(u, place)[row] = finish_row<Io>(u, own, total);
     }
   }
 }

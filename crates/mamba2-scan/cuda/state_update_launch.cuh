@@ -5,29 +5,24 @@
 
 namespace mamba2_scan {
 
-template <typename State, typename Io, int kLanes, int kQuads>
-static int launch_update_shape(const Update& update, const UpdatePlan& plan,
-                               const ck::LaunchConfig& config) {
-  if (plan.slots > 0) {
-    return ck::launch<state_update_streamed<State, Io, kLanes, kQuads>>(config, update, plan.slots);
-  }
-  return ck::launch<state_update<State, Io, kLanes, kQuads>>(config, update);
-}
-
 template <typename State, typename Io>
 static int launch_update_io(const Update& update, const UpdatePlan& plan, void* stream) {
   ck::LaunchConfig config;
   config.grid = plan.grid;
   config.block = plan.threads;
-  config.shared_bytes = plan.shared_bytes;
   config.pdl = plan.pdl;
   config.stream = stream;
+  const bool once = plan.turns == 1;
   if (plan.lanes == 0) return ck::launch<state_update_single<State, Io>>(config, update);
-  if (plan.lanes == 16) return launch_update_shape<State, Io, 16, 1>(update, plan, config);
-  if (update.state_dim <= ck::kWarp * kQuad) {
-    return launch_update_shape<State, Io, 32, 1>(update, plan, config);
+  if (plan.lanes == 16) {
+    return once ? ck::launch<state_update<State, Io, 16, 1, 1>>(config, update)
+                : ck::launch<state_update<State, Io, 16, 1, kTurns>>(config, update);
   }
-  return launch_update_shape<State, Io, 32, 2>(update, plan, config);
+  if (update.state_dim <= ck::kWarp * kQuad) {
+    return once ? ck::launch<state_update<State, Io, 32, 1, 1>>(config, update)
+                : ck::launch<state_update<State, Io, 32, 1, kTurns>>(config, update);
+  }
+  return ck::launch<state_update<State, Io, 32, 2, 1>>(config, update);
 }
 
 template <typename State>

@@ -3,6 +3,7 @@
 
 #include "arguments.cuh"
 #include "mamba2_scan.h"
+#include "scan_fused.cuh"
 #include "scan_gradients.cuh"
 #include "temporal_scan.cuh"
 
@@ -247,16 +248,51 @@ static int launch_sum(const m2_scan_backward_params& p, const float* partials,
                                   features, states, sums);
 }
 
+// Whether one node can do all but the sum, from sizes and what the device has.
+static bool can_fuse(const m2_scan_backward_params& p, const ck::Device& device) {
+  if (p.steps > kSteps || p.states > kGroup || p.features > kFusedFeatures) return false;
+  const int64_t bytes = fused_shared_floats(static_cast<int>(p.features)) * int64_t{4};
+  return bytes + kSharedReserved <= device.shared_bytes_optin;
+}
+
+static bool is_fused(const m2_scan_backward_params& p, const ck::Device& device) {
+  return p.path != M2_BACKWARD_STAGED && can_fuse(p, device);
+}
+
+static int launch_fused(const m2_scan_backward_params& p, const Scan& scan, float* partials,
+                        ck::LaunchConfig config) {
+  const Stages stages = stages_of(p);
+  const Partials part = partials_of(scan.batch);
+  const auto aligned = [](const void* pointer) {
+    return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+  };
+  Fused fused{};
+  fused.partials = stages.weights ? partials : nullptr;
+  fused.d_history = p.d_history;
+  fused.d_current = p.d_current;
+  fused.tiles_each = part.tiles;
+  fused.biases = p.d_bias_a != nullptr || p.d_bias_b != nullptr || p.d_bias_c != nullptr;
+  fused.vector_stores = scan.features % 4 == 0 && aligned(p.d_history) && aligned(p.d_current);
+  config.grid = static_cast<unsigned>(part.count);
+  config.block = kFusedThreads;
+  config.shared_bytes = static_cast<unsigned>(fused_shared_floats(scan.features) * 4);
+  const int error = ck::launch<scan_backward_fused>(config, scan, fused);
+  config.shared_bytes = 0;
+  return error != 0 || !stages.weights ? error : launch_sum(p, partials, config);
+}
+
 static int scan_backward_f32(m2_scan_backward_params p, void* stream) {
   int error = check_backward(&p);
   if (error == 0) error = check_backward_pointers(p);
   if (error != 0) return error;
-  if (p.path == M2_BACKWARD_FUSED) return refuse(CK_UNSUPPORTED, M2_ARG_path);
   const Stages stages = stages_of(p);
   if (p.batch == 0 && !stages.weights) return 0;
   ck::Device device;
   error = ck::current_device(&device);
   if (error != 0) return error;
+  if (p.path == M2_BACKWARD_FUSED && !can_fuse(p, device)) {
+    return refuse(CK_UNSUPPORTED, M2_ARG_path);
+  }
   const Workspace w = workspace_of(p);
   Scan scan = make_scan(p);
   scan.d_out = p.d_out;
@@ -270,6 +306,7 @@ static int scan_backward_f32(m2_scan_backward_params p, void* stream) {
   config.pdl = device.major >= 9;
   config.stream = stream;
   if (p.batch == 0) return launch_sum(p, partials, config);
+  if (is_fused(p, device)) return launch_fused(p, scan, partials, config);
   error = launch_scan<true>(scan, device, stream);
   if (error != 0) return error;
   config.block = kGradientThreads;
@@ -320,6 +357,9 @@ extern "C" int m2_scan_backward_nodes(const m2_scan_backward_params* params) {
   if (mamba2_scan::check_backward(&p) != 0) return 0;
   const mamba2_scan::Stages stages = mamba2_scan::stages_of(p);
   if (p.batch == 0) return stages.weights ? 1 : 0;
+  ck::Device device;
+  if (ck::current_device(&device) != 0) return 0;
+  if (mamba2_scan::is_fused(p, device)) return stages.weights ? 2 : 1;
   return 1 + (stages.weights ? 2 : 0) + (stages.inputs ? 1 : 0);
 }
 

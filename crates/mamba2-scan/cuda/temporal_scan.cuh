@@ -103,7 +103,9 @@ CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const in
           ck::copy_async_commit();
           if (!resident || !loaded) {
             if (!CK_MUTANT(m2_scan_skips_weights_reuse_barrier)) __syncthreads();
-            load_weights(weights, p, group, block, count);
+            ask_weights(weights, p, group, block, count);
+            ck::copy_async_commit();
+            ck::copy_async_wait<0>();
             if (!CK_MUTANT(m2_scan_skips_weights_barrier)) __syncthreads();
             loaded = true;
           }
@@ -154,34 +156,34 @@ CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const in
         for (int c = 0; c < kOwn; ++c) {
           if (real) scan_back(p, b, s0 + c, x[c], sums.readout[c]);
         }
-        continue;
-      }
-      float context[kOwn];
-      CK_UNROLL
-      for (int c = 0; c < kOwn; ++c) {
-        context[c] = __fmul_rn(sums.readout[c], x[c]);
-        const bool stored = real && s0 + c < p.states;
-        if (stored && p.final_state != nullptr) p.final_state[b * p.states + s0 + c] = x[c];
-        if (stored && p.out != nullptr && p.readout == M2_READOUT_CONTEXT) {
-          p.out[b * p.states + s0 + c] = context[c];
+      } else {
+        float context[kOwn];
+        CK_UNROLL
+        for (int c = 0; c < kOwn; ++c) {
+          context[c] = __fmul_rn(sums.readout[c], x[c]);
+          const bool stored = real && s0 + c < p.states;
+          if (stored && p.final_state != nullptr) p.final_state[b * p.states + s0 + c] = x[c];
+          if (stored && p.out != nullptr && p.readout == M2_READOUT_CONTEXT) {
+            p.out[b * p.states + s0 + c] = context[c];
+          }
+          if (p.readout == M2_READOUT_TILE_ADD) {
+            contexts[lane.sample * M2_MAX_STATES + s0 + c] = context[c];
+          }
+          // What a padded state's weights of zero make of x0 is zero already, but for NaN.
+          if (s0 + c >= p.states) context[c] = 0.0f;
         }
-        if (p.readout == M2_READOUT_TILE_ADD) {
-          contexts[lane.sample * M2_MAX_STATES + s0 + c] = context[c];
-        }
-        // What a padded state's weights of zero make of x0 is zero already, but for NaN.
-        if (s0 + c >= p.states) context[c] = 0.0f;
+        const float quad = quad_sum(context);
+        total = group == 0 ? quad : __fadd_rn(total, quad);
       }
-      const float quad = quad_sum(context);
-      total = group == 0 ? quad : __fadd_rn(total, quad);
     }
-    if (kBackward || p.out == nullptr || !active) continue;
-    if (p.readout == M2_READOUT_SUM) {
+    const bool reads_out = !kBackward && p.out != nullptr && active;
+    if (reads_out && p.readout == M2_READOUT_SUM) {
       // Lanes of a sample are eight apart.
       total = __fadd_rn(total, __shfl_xor_sync(ck::kFullMask, total, 2 * kTile));
       total = __fadd_rn(total, __shfl_xor_sync(ck::kFullMask, total, kTile));
       if (real && lane.quad == 0) p.out[b] = total;
     }
-    if (p.readout == M2_READOUT_TILE_ADD) {
+    if (reads_out && p.readout == M2_READOUT_TILE_ADD) {
       if (!CK_MUTANT(m2_scan_skips_contexts_sync)) __syncwarp();
       const int samples = min(kTile, p.batch - tile * kTile);
       for (int i = 0; i < samples; ++i) {

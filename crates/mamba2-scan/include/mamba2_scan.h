@@ -82,9 +82,8 @@ enum m2_decay {
 enum m2_update_path {
   M2_UPDATE_AUTO = 0,
   M2_UPDATE_SINGLE = 1, /* element by element */
-  M2_UPDATE_SMALL = 2,  /* small blocks: few sequences */
-  M2_UPDATE_LARGE = 3,  /* large blocks: many */
-  M2_UPDATE_STREAM = 4  /* through shared memory: many, from compute capability 9.0; else large */
+  M2_UPDATE_SMALL = 2,  /* few rows a warp: few sequences */
+  M2_UPDATE_LARGE = 3   /* twice as many */
 };
 
 /* What the status word may say of the first bad device value: cause << 24 | min(sequence, 2^24-1). */

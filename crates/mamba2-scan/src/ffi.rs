@@ -20,7 +20,6 @@ pub const M2_UPDATE_AUTO: m2_update_path = 0;
 pub const M2_UPDATE_SINGLE: m2_update_path = 1;
 pub const M2_UPDATE_SMALL: m2_update_path = 2;
 pub const M2_UPDATE_LARGE: m2_update_path = 3;
-pub const M2_UPDATE_STREAM: m2_update_path = 4;
 pub type m2_update_path = ::std::os::raw::c_uint;
 pub const M2_DEVICE_OK: m2_device_status = 0;
 pub const M2_DEVICE_BAD_SLOT_IN: m2_device_status = 1;

@@ -61,6 +61,8 @@ pub(super) struct Spec {
     pub(super) beta: f32,
     pub(super) flags: u32,
     pub(super) tags: Tags,
+    /// Whatever its size: not in the simulator.
+    gpu_only: bool,
     edit: Option<Edit>,
 }
 
@@ -108,10 +110,13 @@ pub(super) type Set = fn(&mut Pointers, *mut c_void);
 pub(super) struct Bound(pub(super) Buffer, pub(super) Set);
 
 /// Multiply-adds up to which a case is run in the simulator, and from which it is large.
-const SIMULATED: usize = 150_000;
+const SIMULATED: usize = 50_000;
 const LARGE: usize = 1 << 26;
 
 pub(super) const STAGED: Path = Path::new("staged", ffi::M2_BACKWARD_STAGED as i32);
+// Their shared memory is that of compute capability 9.0.
+pub(super) const FUSED: Path = Path::needing("fused", ffi::M2_BACKWARD_FUSED as i32, 90);
+const AUTOMATIC: Path = Path::needing("automatic", 0, 90);
 
 impl Spec {
     pub(super) fn new(id: impl Into<String>, sizes: [usize; 4]) -> Spec {
@@ -123,8 +128,14 @@ impl Spec {
             beta: 0.0,
             flags: OUT,
             tags: Tags::NONE,
+            gpu_only: false,
             edit: None,
         }
+    }
+
+    pub(super) fn gpu_only(mut self, gpu_only: bool) -> Spec {
+        self.gpu_only = gpu_only;
+        self
     }
 
     pub(super) fn readout(mut self, readout: Readout) -> Spec {
@@ -451,7 +462,7 @@ impl Spec {
         let [batch, steps, features, states] = self.sizes;
         let work = batch * steps * features * states.next_multiple_of(16);
         let mut tags = self.tags;
-        if work <= SIMULATED {
+        if work <= SIMULATED && !self.gpu_only {
             tags = tags | Tags::SIMULATE;
         }
         if work >= LARGE {
@@ -479,22 +490,35 @@ impl Spec {
         .tagged(tags)
     }
 
-    /// Graph nodes that the header promises of the staged path.
-    pub(super) fn staged_nodes(&self) -> usize {
-        let weights = self.has(D_PARAMETERS);
+    /// Whether the fused path takes its sizes.
+    pub(super) fn fuses(&self) -> bool {
+        let [_, steps, features, states] = self.sizes;
+        steps <= 8 && features <= 256 && states <= 16
+    }
+
+    /// Graph nodes that the header promises.
+    pub(super) fn backward_nodes(&self, path: i32) -> usize {
+        let weights = usize::from(self.has(D_PARAMETERS));
         if self.sizes[0] == 0 {
-            return weights.into();
+            return weights;
         }
-        1 + 2 * usize::from(weights) + usize::from(self.has(D_HISTORY | D_CURRENT))
+        if path != STAGED.value && self.fuses() {
+            return 1 + weights;
+        }
+        1 + 2 * weights + usize::from(self.has(D_HISTORY | D_CURRENT))
     }
 
     /// A backward call that must succeed, on every path that can run it.
     pub(super) fn backward_case(self) -> Case {
         let (id, tags) = (self.id.clone(), self.tags());
+        let mut paths = vec![STAGED, AUTOMATIC];
+        if self.fuses() {
+            paths.push(FUSED);
+        }
         Case::exact(id, "m2_scan_backward_f32", move |variation: &Variation| {
             let (buffers, sets) = split(self.backward_buffers(variation.seed));
             let (spec, path) = (self.clone(), variation.path);
-            let nodes = self.staged_nodes();
+            let nodes = self.backward_nodes(path);
             Instance::new(buffers, move |library, pointers, stream| {
                 let params = spec.backward_params(path, &filled(&sets, pointers));
                 backward(library, &params, stream)
@@ -502,7 +526,7 @@ impl Spec {
             .nodes(nodes)
         })
         .tagged(tags)
-        .on_paths(&[STAGED])
+        .on_paths(&paths)
     }
 }
 

@@ -80,19 +80,6 @@ fn sizes() -> Vec<Spec> {
     specs.push(Spec::new("update-no-sequence-of-a-pool", [0, 4, 2, 8, 16]).slots(3));
     specs.push(Spec::new("update-300-sequences", [300, 2, 1, 3, 8]).with(MODEL));
     specs.push(Spec::new("update-2100-sequences", [2100, 32, 1, 1, 4]).with(MODEL));
-    // More rows than a streaming block has in its rings.
-    for (name, slots) in [("", None), ("-of-zero-starts-and-pads", Some([-1, 2, 1]))] {
-        let id = format!("update-rings-turn-over{name}");
-        specs.push(
-            Spec::new(id, [3, 5, 5, 40, 68])
-                .simulate()
-                .with(MODEL)
-                .edit(move |data| {
-                    data.slots_in = slots.map(Vec::from);
-                    data.slots_out = slots.map(|_| vec![0, -1, 1]);
-                }),
-        );
-    }
     specs.push(Spec::new("update-one-of-everything", [1, 1, 1, 1, 1]).with(MODEL));
     specs
 }

@@ -62,12 +62,11 @@ pub(super) struct Spec {
 const SIMULATED: usize = 20_000;
 const LARGE: usize = 1 << 22;
 
-const PATHS: [Path; 5] = [
+const PATHS: [Path; 4] = [
     Path::AUTOMATIC,
     Path::new("single", ffi::M2_UPDATE_SINGLE as i32),
     Path::new("small", ffi::M2_UPDATE_SMALL as i32),
     Path::new("large", ffi::M2_UPDATE_LARGE as i32),
-    Path::new("stream", ffi::M2_UPDATE_STREAM as i32),
 ];
 
 impl Spec {
@@ -116,12 +115,6 @@ impl Spec {
 
     pub(super) fn sanitize(mut self) -> Spec {
         self.tags = self.tags | Tags::SANITIZE;
-        self
-    }
-
-    /// In the simulator whatever its size.
-    pub(super) fn simulate(mut self) -> Spec {
-        self.tags = self.tags | Tags::SIMULATE;
         self
     }
 

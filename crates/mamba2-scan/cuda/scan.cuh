@@ -21,6 +21,9 @@ constexpr int kSteps = 8;                                // steps that it takes 
 constexpr int kGroup = 16;                               // states
 constexpr int kOwn = 4;                                  // states of a lane
 constexpr int kWeights = 3 * kGroup;                     // of a feature: gate, input, readout
+// Floats between features' weights. Neighbouring features begin in different banks, so that a warp can
+// also read one weight of 32 of them.
+constexpr int kWeightStride = kWeights + 4;
 constexpr int kSpan = 32;                                // features in a stage of the ring
 constexpr int kPieces = kSpan / 4;                       // 16-byte pieces of a row in a stage
 constexpr int kTileRows = kTile * kSteps;                // rows of history in a stage
@@ -120,14 +123,15 @@ CK_DEVICE void ask_weights(float* weights, const Scan& p, int group, int first, 
     const int feature = first + at / kWeights;
     const int which = at % kWeights / kGroup;
     const int s = group * kGroup + at % kGroup;
+    float* const to = weights + at / kWeights * kWeightStride + at % kWeights;
     // Selected, not indexed: an array of parameters that is indexed becomes a stack.
     const float* const matrix = which == 0   ? p.weights[0]
                                 : which == 1 ? p.weights[1]
                                              : p.weights[2];
     if (feature < p.features && s < p.states) {
-      ck::copy_async_4(weights + at, matrix + feature * p.states + s);
+      ck::copy_async_4(to, matrix + feature * p.states + s);
     } else {
-      weights[at] = 0.0f;
+      *to = 0.0f;
     }
   }
 }
@@ -153,6 +157,39 @@ CK_DEVICE float bias_of(const Scan& p, int which, int s) {
   return p.biases[which] != nullptr && s < p.states ? p.biases[which][s] : 0.0f;
 }
 
+// What the chains of a span begin with: the biases in the first, +0 in the others.
+CK_DEVICE void begin_span(Projected& sums, const Scan& p, int s0, bool is_first) {
+  CK_UNROLL
+  for (int c = 0; c < kOwn; ++c) {
+    const float gate = is_first ? bias_of(p, 0, s0 + c) : 0.0f;
+    const float input = is_first ? bias_of(p, 1, s0 + c) : 0.0f;
+    sums.readout[c] = is_first ? bias_of(p, 2, s0 + c) : 0.0f;
+    CK_UNROLL
+    for (int t = 0; t < kSteps; ++t) {
+      sums.gates[t][c] = gate;
+      sums.inputs[t][c] = input;
+    }
+  }
+}
+
+CK_DEVICE float added(float total, float sum, bool is_first) {
+  return is_first ? sum : __fadd_rn(total, sum);
+}
+
+// Adds a span's chains to those before.
+CK_DEVICE void end_span(Projected& totals, const Projected& sums, bool is_first,
+                        bool with_readout) {
+  CK_UNROLL
+  for (int c = 0; c < kOwn; ++c) {
+    CK_UNROLL
+    for (int t = 0; t < kSteps; ++t) {
+      totals.gates[t][c] = added(totals.gates[t][c], sums.gates[t][c], is_first);
+      totals.inputs[t][c] = added(totals.inputs[t][c], sums.inputs[t][c], is_first);
+    }
+    if (with_readout) totals.readout[c] = added(totals.readout[c], sums.readout[c], is_first);
+  }
+}
+
 CK_DEVICE void multiply_add(float* sums, float x, const float4& w) {
   sums[0] = __fmaf_rn(x, w.x, sums[0]);
   sums[1] = __fmaf_rn(x, w.y, sums[1]);
@@ -174,8 +211,8 @@ CK_DEVICE void project_piece(Projected& sums, const float* stage, const float* w
   float4 input[4];
   CK_UNROLL
   for (int j = 0; j < 4; ++j) {
-    gate[j] = shared_quad(weights + j * kWeights + lane.quad * kOwn);
-    input[j] = shared_quad(weights + j * kWeights + kGroup + lane.quad * kOwn);
+    gate[j] = shared_quad(weights + j * kWeightStride + lane.quad * kOwn);
+    input[j] = shared_quad(weights + j * kWeightStride + kGroup + lane.quad * kOwn);
   }
   CK_UNROLL
   for (int t = 0; t < kSteps; ++t) {
@@ -191,7 +228,7 @@ CK_DEVICE void project_piece(Projected& sums, const float* stage, const float* w
     CK_UNROLL
     for (int j = 0; j < 4; ++j) {
       multiply_add(sums.readout, component(h, j),
-                   shared_quad(weights + j * kWeights + 2 * kGroup + lane.quad * kOwn));
+                   shared_quad(weights + j * kWeightStride + 2 * kGroup + lane.quad * kOwn));
     }
   }
 }

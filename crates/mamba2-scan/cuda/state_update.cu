@@ -19,7 +19,7 @@ static int check_update_enums(const m2_state_update_params& p) {
   if (p.io_dtype == M2_F16) return refuse(CK_UNSUPPORTED, M2_ARG_io_dtype);
   if (p.dt_dtype < M2_F32 || p.dt_dtype > M2_F16) return refuse(CK_BAD_ENUM, M2_ARG_dt_dtype);
   if (p.dt_dtype == M2_F16) return refuse(CK_UNSUPPORTED, M2_ARG_dt_dtype);
-  if (p.path < M2_UPDATE_AUTO || p.path > M2_UPDATE_LARGE) {
+  if (p.path < M2_UPDATE_AUTO || p.path > M2_UPDATE_SINGLE) {
     return refuse(CK_BAD_ENUM, M2_ARG_path);
   }
   if (p.decay < M2_DECAY_A || p.decay > M2_DECAY_A_LOG) return refuse(CK_BAD_ENUM, M2_ARG_decay);
@@ -142,25 +142,16 @@ static bool is_grouped(const m2_state_update_params& p) {
          grouped(p.b, p.b_stride, io) && grouped(p.c, p.c_stride, io);
 }
 
-constexpr int kBlockThreads = 128;
-constexpr int64_t kFewRows = 1 << 15;  // rows in all up to which a warp has one turn
-
 static UpdatePlan make_update_plan(const m2_state_update_params& p, const ck::Device& device,
                                    Update* u) {
   UpdatePlan plan{};
   plan.io_is_bf16 = p.io_dtype == M2_BF16;
   plan.pdl = device.major >= 9;
-  plan.threads = kBlockThreads;
   const bool vector = p.path != M2_UPDATE_SINGLE && is_grouped(p) && p.state_dim > 32 &&
                       p.state_dim <= 2 * ck::kWarp * kQuad;
   if (vector) plan.lanes = p.state_dim <= 16 * kQuad ? 16 : 32;
-  const bool few = p.batch * p.heads * p.head_dim <= kFewRows;
-  // Rows of more than a warp's span fill its registers in one turn.
-  const bool once = p.path == M2_UPDATE_SMALL || (p.path != M2_UPDATE_LARGE && few) ||
-                    (vector && p.state_dim > ck::kWarp * kQuad);
-  plan.turns = once ? 1 : kTurns;
   const int lanes = vector ? plan.lanes : lanes_of_row(u->state_dim);
-  u->rows_of_unit = static_cast<int>(plan.threads) / lanes * kRows * plan.turns;
+  u->rows_of_unit = kUpdateThreads / lanes * kRows;
   u->units_of_head = (u->head_dim + u->rows_of_unit - 1) / u->rows_of_unit;
   plan.grid = static_cast<unsigned>(p.batch * p.heads * u->units_of_head);
   return plan;

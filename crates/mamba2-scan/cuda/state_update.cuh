@@ -6,7 +6,8 @@
 // row each: D, z and y. Whatever a warp reads it asks for at once, before it computes: state, B and
 // C, and each row's x, z and D.
 //
-// On an H200, 128 heads of 64 x 128, 64 sequences: a warp's rows read turn by turn 139.5 us; through
+// On an H200, 128 heads of 64 x 128, 64 sequences, 137 us, of which 129 are the bytes'. A warp's rows read
+// turn by turn 139.5; eight rows a warp, all held at once 145; blocks of 128 threads 138, of 256 155; through
 // rings of bulk copies in shared memory, with two blocks of eight warps a multiprocessor and two,
 // three or four units a warp under way, 159 to 185 (a warp then waits for its unit's own chain of
 // loads; there are too few warps to hide it); 64 registers and more warps 143 to 155; the state asked
@@ -64,7 +65,7 @@ struct Update {
   bool d_per_channel;
 };
 
-constexpr int kUpdateThreads = 256;  // most threads of a block
+constexpr int kUpdateThreads = 64;  // of a block
 constexpr int kQuad = 4;             // consecutive elements of a lane
 constexpr int kRows = 4;             // rows of a lane group that are under way at once
 
@@ -357,52 +358,38 @@ CK_DEVICE void take_turn(const Update& u, const Place& place, const Lanes<kLanes
   }
 }
 
-// A unit a block. kLanes is 16 or 32, N <= 4 * kLanes * kQuads, and every address is a multiple of four
-// elements. A warp takes kTurns turns, all of whose rows it has in registers at once.
-template <typename State, typename Io, int kLanes, int kQuads, int kTurns>
-CK_KERNEL_BLOCKS(kUpdateThreads, 2) state_update(const Update u) {
+// A turn a warp. kLanes is 16 or 32, N <= 4 * kLanes * kQuads, and every address is a multiple of four
+// elements.
+template <typename State, typename Io, int kLanes, int kQuads>
+CK_KERNEL(kUpdateThreads) state_update(const Update u) {
   using Shape = Lanes<kLanes, kQuads>;
   const Shape lanes = this_lane<kLanes, kQuads>();
   ck::dependency_wait();
   const Place place = open_place(u, blockIdx.x, threadIdx.x == 0);
-  if (pad_done<Io>(u, place, threadIdx.x, blockDim.x)) return;
+  if (pad_done<Io>(u, place, threadIdx.x, kUpdateThreads)) return;
   const State* const from = head_state<State>(u, place, place.slot_in);
-  const int warps = blockDim.x / ck::kWarp;
   const int row0 = place.first_row + static_cast<int>(threadIdx.x) / ck::kWarp * Shape::kTurn;
-  const int next = warps * Shape::kTurn;
   if (row0 >= place.end_row) return;
-  Quad<State> held[kTurns][kRows][kQuads];
+  Quad<State> held[kRows][kQuads];
   CK_UNROLL
-  for (int turn = 0; turn < kTurns; ++turn) {
+  for (int i = 0; i < kRows; ++i) {
+    const int row = row0 + lanes.part + i * Shape::kParts;
     CK_UNROLL
-    for (int i = 0; i < kRows; ++i) {
-      const int row = row0 + turn * next + lanes.part + i * Shape::kParts;
-      CK_UNROLL
-      for (int q = 0; q < kQuads; ++q) {
-        const int at = element_of(lanes, q);
-        held[turn][i][q] = Quad<State>{};
-        if (row < place.end_row && at < u.state_dim && place.slot_in >= 0) {
-          held[turn][i][q] = load_state(from + static_cast<int64_t>(row) * u.state_dim + at);
-        }
+    for (int q = 0; q < kQuads; ++q) {
+      const int at = element_of(lanes, q);
+      held[i][q] = Quad<State>{};
+      if (row < place.end_row && at < u.state_dim && place.slot_in >= 0) {
+        held[i][q] = load_state(from + static_cast<int64_t>(row) * u.state_dim + at);
       }
     }
   }
-  Row own[kTurns];
-  CK_UNROLL
-  for (int turn = 0; turn < kTurns; ++turn) {
-    const int row = row0 + turn * next + lanes.part + lanes.quarter * Shape::kParts;
-    own[turn] = load_row<Io>(u, place, min(row, place.end_row - 1));
-  }
+  const int own_row = row0 + lanes.part + lanes.quarter * Shape::kParts;
+  const Row own = load_row<Io>(u, place, min(own_row, place.end_row - 1));
   const float a = u.a[place.head];
   const float bias = bias_of_head(u, place.head);
   const Inputs<kQuads> inputs = load_inputs<Io>(u, place, lanes);
-  Step step = open_step(u, own[0].dt, a, bias);
-  CK_UNROLL
-  for (int turn = 0; turn < kTurns; ++turn) {
-    if (row0 + turn * next >= place.end_row) return;
-    if (turn > 0 && u.dt_per_channel) step = open_step(u, own[turn].dt, a, bias);
-    take_turn<State, Io>(u, place, lanes, inputs, step, own[turn], row0 + turn * next, held[turn]);
-  }
+  const Step step = open_step(u, own.dt, a, bias);
+  take_turn<State, Io>(u, place, lanes, inputs, step, own, row0, held);
 }
 
 // Lanes of a row: the least power of two whose groups of four reach N, at most a warp.

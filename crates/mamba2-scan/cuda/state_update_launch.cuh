@@ -9,20 +9,15 @@ template <typename State, typename Io>
 static int launch_update_io(const Update& update, const UpdatePlan& plan, void* stream) {
   ck::LaunchConfig config;
   config.grid = plan.grid;
-  config.block = plan.threads;
+  config.block = kUpdateThreads;
   config.pdl = plan.pdl;
   config.stream = stream;
-  const bool once = plan.turns == 1;
   if (plan.lanes == 0) return ck::launch<state_update_single<State, Io>>(config, update);
-  if (plan.lanes == 16) {
-    return once ? ck::launch<state_update<State, Io, 16, 1, 1>>(config, update)
-                : ck::launch<state_update<State, Io, 16, 1, kTurns>>(config, update);
-  }
+  if (plan.lanes == 16) return ck::launch<state_update<State, Io, 16, 1>>(config, update);
   if (update.state_dim <= ck::kWarp * kQuad) {
-    return once ? ck::launch<state_update<State, Io, 32, 1, 1>>(config, update)
-                : ck::launch<state_update<State, Io, 32, 1, kTurns>>(config, update);
+    return ck::launch<state_update<State, Io, 32, 1>>(config, update);
   }
-  return ck::launch<state_update<State, Io, 32, 2, 1>>(config, update);
+  return ck::launch<state_update<State, Io, 32, 2>>(config, update);
 }
 
 template <typename State>

@@ -7,14 +7,10 @@
 
 namespace mamba2_scan {
 
-constexpr int kTurns = 2;  // of a warp where there are many rows
-
 struct UpdatePlan {
   unsigned grid;
-  unsigned threads;
   int lanes;  // of a row in the vector kernel; 0: element by element
   bool io_is_bf16;
-  int turns;  // of a warp in the vector kernel
   bool pdl;
 };
 

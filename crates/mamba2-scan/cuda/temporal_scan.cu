@@ -263,16 +263,12 @@ static int launch_fused(const m2_scan_backward_params& p, const Scan& scan, floa
                         ck::LaunchConfig config) {
   const Stages stages = stages_of(p);
   const Partials part = partials_of(scan.batch);
-  const auto aligned = [](const void* pointer) {
-    return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
-  };
   Fused fused{};
   fused.partials = stages.weights ? partials : nullptr;
   fused.d_history = p.d_history;
   fused.d_current = p.d_current;
   fused.tiles_each = part.tiles;
   fused.biases = p.d_bias_a != nullptr || p.d_bias_b != nullptr || p.d_bias_c != nullptr;
-  fused.vector_stores = scan.features % 4 == 0 && aligned(p.d_history) && aligned(p.d_current);
   config.grid = static_cast<unsigned>(part.count);
   config.block = kFusedThreads;
   config.shared_bytes = static_cast<unsigned>(fused_shared_floats(scan.features) * 4);

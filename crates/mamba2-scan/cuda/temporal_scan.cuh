@@ -10,7 +10,7 @@ constexpr int kContextFloats = kTile * M2_MAX_STATES;  // of a warp, for tile-ad
 
 // Shared floats of a block: weights of `features` features, then each warp's ring and contexts.
 CK_HOST_DEVICE int scan_shared_floats(int warps, int features, bool tile_add) {
-  return features * kWeights + warps * (kStages * kStageFloats + (tile_add ? kContextFloats : 0));
+  return features * kWeightStride + warps * (kStages * kStageFloats + (tile_add ? kContextFloats : 0));
 }
 
 // The gradient of a context.
@@ -60,8 +60,8 @@ CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const in
   const int warp = threadIdx.x / ck::kWarp;
   const int warps = blockDim.x / ck::kWarp;
   float* const weights = shared;
-  float* const ring = shared + features * kWeights + warp * kStages * kStageFloats;
-  float* const contexts = shared + features * kWeights + warps * kStages * kStageFloats +
+  float* const ring = shared + features * kWeightStride + warp * kStages * kStageFloats;
+  float* const contexts = shared + features * kWeightStride + warps * kStages * kStageFloats +
                           warp * kContextFloats;
   const int tiles = tiles_of(p.batch);
   const int groups = groups_of(p.states);
@@ -78,23 +78,12 @@ CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const in
     for (int group = 0; group < groups; ++group) {
       const int s0 = group * kGroup + lane.quad * kOwn;
       float x[kOwn];
-      Projected sums;
+      Projected totals = {};
       CK_UNROLL
       for (int c = 0; c < kOwn; ++c) {
         x[c] = real && p.x0 != nullptr && s0 + c < p.states ? p.x0[b * p.states + s0 + c] : 0.0f;
-        sums.readout[c] = bias_of(p, 2, s0 + c);
       }
       for (int step = 0; step < p.steps; step += kSteps) {
-        CK_UNROLL
-        for (int c = 0; c < kOwn; ++c) {
-          const float gate = bias_of(p, 0, s0 + c);
-          const float input = bias_of(p, 1, s0 + c);
-          CK_UNROLL
-          for (int t = 0; t < kSteps; ++t) {
-            sums.gates[t][c] = gate;
-            sums.inputs[t][c] = input;
-          }
-        }
         const bool first_steps = step == 0;
         for (int block = 0; block < rounded; block += features) {
           const int count = min(features, rounded - block);
@@ -120,18 +109,22 @@ CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const in
             if (!CK_MUTANT(m2_scan_skips_arrival_sync)) __syncwarp();
             const float* const stage = ring + span % kStages * kStageFloats;
             const int pieces = min(kPieces, (count - span * kSpan) / 4);
-            const float* const w = weights + span * kSpan * kWeights;
+            const float* const w = weights + span * kSpan * kWeightStride;
+            const bool is_first = block + span == 0;
+            Projected sums;
+            begin_span(sums, p, s0, is_first);
             if (first_steps) {
               CK_NO_UNROLL
               for (int piece = 0; piece < pieces; ++piece) {
-                project_piece<true>(sums, stage, w + piece * 4 * kWeights, piece, lane);
+                project_piece<true>(sums, stage, w + piece * 4 * kWeightStride, piece, lane);
               }
             } else {
               CK_NO_UNROLL
               for (int piece = 0; piece < pieces; ++piece) {
-                project_piece<false>(sums, stage, w + piece * 4 * kWeights, piece, lane);
+                project_piece<false>(sums, stage, w + piece * 4 * kWeightStride, piece, lane);
               }
             }
+            end_span(totals, sums, is_first, first_steps);
             // Every lane has read the stage before it is filled again.
             if (!CK_MUTANT(m2_scan_skips_stage_reuse_sync)) __syncwarp();
           }
@@ -143,24 +136,24 @@ CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const in
           CK_UNROLL
           for (int c = 0; c < kOwn; ++c) {
             if (kBackward) {
-              p.d_gates[at + c] = sums.gates[t][c];
+              p.d_gates[at + c] = totals.gates[t][c];
               p.d_inputs[at + c] = x[c];
             }
-            const float a = ck::sigmoid(sums.gates[t][c]);
-            x[c] = __fmaf_rn(a, x[c], sums.inputs[t][c]);
+            const float a = ck::sigmoid(totals.gates[t][c]);
+            x[c] = __fmaf_rn(a, x[c], totals.inputs[t][c]);
           }
         }
       }
       if (kBackward) {
         CK_UNROLL
         for (int c = 0; c < kOwn; ++c) {
-          if (real) scan_back(p, b, s0 + c, x[c], sums.readout[c]);
+          if (real) scan_back(p, b, s0 + c, x[c], totals.readout[c]);
         }
       } else {
         float context[kOwn];
         CK_UNROLL
         for (int c = 0; c < kOwn; ++c) {
-          context[c] = __fmul_rn(sums.readout[c], x[c]);
+          context[c] = __fmul_rn(totals.readout[c], x[c]);
           const bool stored = real && s0 + c < p.states;
           if (stored && p.final_state != nullptr) p.final_state[b * p.states + s0 + c] = x[c];
           if (stored && p.out != nullptr && p.readout == M2_READOUT_CONTEXT) {

@@ -38,7 +38,8 @@
  *   D * x is rounded, then added. exp, softplus and silu are those of the shared prelude: silu(z) is
  *   z * sigmoid(z) rounded into the subnormals once, and -0 for -inf.
  *
- *   A, V, C: one fma chain over k from the bias or +0, H padded with zeros to a multiple of 4.
+ *   A, V, C: spans of 32 features, each one fma chain over k, the first from the bias, the others from +0;
+ *   H padded with zeros to a multiple of 4; spans are added in ascending order.
  *   sum_s ctx: S padded with +0 to a multiple of 16; quads (c0 + c1) + (c2 + c3); lane j of 4 adds quads
  *   j, j + 4, ..; lanes (0 + 2) + (1 + 3).
  *   d_w, d_bias: partial sums, each one chain (fma, for a bias addition) from +0 over M2_TILE * n samples,
@@ -81,9 +82,7 @@ enum m2_decay {
  * (rows that cannot be read in groups of four elements are read singly whatever is asked for). */
 enum m2_update_path {
   M2_UPDATE_AUTO = 0,
-  M2_UPDATE_SINGLE = 1, /* element by element */
-  M2_UPDATE_SMALL = 2,  /* few rows a warp: few sequences */
-  M2_UPDATE_LARGE = 3   /* twice as many */
+  M2_UPDATE_SINGLE = 1 /* element by element */
 };
 
 /* What the status word may say of the first bad device value: cause << 24 | min(sequence, 2^24-1). */

@@ -97,7 +97,7 @@ fn sizes_and_enums() -> Vec<Case> {
         ("dt-f16", UNSUPPORTED + M2_ARG_dt_dtype, |p| {
             p.dt_dtype = M2_F16 as i32
         }),
-        ("path-4", BAD_ENUM + M2_ARG_path, |p| p.path = 4),
+        ("path-2", BAD_ENUM + M2_ARG_path, |p| p.path = 2),
         ("path-minus-1", BAD_ENUM + M2_ARG_path, |p| p.path = -1),
         ("decay-2", BAD_ENUM + M2_ARG_decay, |p| p.decay = 2),
         ("decay-minus-1", BAD_ENUM + M2_ARG_decay, |p| p.decay = -1),

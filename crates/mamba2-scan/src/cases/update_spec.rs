@@ -62,11 +62,9 @@ pub(super) struct Spec {
 const SIMULATED: usize = 20_000;
 const LARGE: usize = 1 << 22;
 
-const PATHS: [Path; 4] = [
+const PATHS: [Path; 2] = [
     Path::AUTOMATIC,
     Path::new("single", ffi::M2_UPDATE_SINGLE as i32),
-    Path::new("small", ffi::M2_UPDATE_SMALL as i32),
-    Path::new("large", ffi::M2_UPDATE_LARGE as i32),
 ];
 
 impl Spec {

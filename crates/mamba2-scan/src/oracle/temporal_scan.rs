@@ -5,6 +5,8 @@ use exact_math::sigmoid_and_complement;
 
 /// Features are summed in groups of four: H counts as the next multiple, with zeros.
 const QUAD: usize = 4;
+/// Features of a chain.
+pub const SPAN: usize = 32;
 /// States are taken in groups of sixteen: S counts as the next multiple, with zeros.
 pub const STATE_GROUP: usize = 16;
 /// Samples of a tile.
@@ -141,17 +143,23 @@ impl<'a> TemporalScan<'a> {
         &self.current[b * self.current_stride..][..self.features]
     }
 
-    /// One fma chain over the features, from the bias or +0.
+    /// Spans of features, each one fma chain, the first from the bias, the others from +0; added in order.
     fn project(&self, row: &[f32], which: usize, s: usize) -> f32 {
-        let mut sum = self.biases[which].map_or(0.0, |bias| bias[s]);
-        for (k, h) in row.iter().enumerate() {
-            sum = h.mul_add(self.weights[which][k * self.states + s], sum);
+        let bias = self.biases[which].map_or(0.0, |bias| bias[s]);
+        let mut total = 0.0;
+        for (span, features) in row.chunks(SPAN).enumerate() {
+            let mut sum = if span == 0 { bias } else { 0.0 };
+            for (k, h) in features.iter().enumerate() {
+                let k = span * SPAN + k;
+                sum = h.mul_add(self.weights[which][k * self.states + s], sum);
+            }
+            if !features.len().is_multiple_of(QUAD) {
+                // The zeros behind the last feature.
+                sum += 0.0;
+            }
+            total = if span == 0 { sum } else { total + sum };
         }
-        if !row.len().is_multiple_of(QUAD) {
-            // The zeros behind the last feature.
-            sum += 0.0;
-        }
-        sum
+        total
     }
 
     fn track(&self, b: usize, s: usize) -> Track {

@@ -1,12 +1,15 @@
 //! The cases of the bench.
 
 mod state_update;
+mod temporal_scan;
 
 use bench_kit::Bench;
 
 /// Every case, in the order of the results.
 pub fn benches() -> Vec<Bench> {
-    state_update::benches()
+    let mut benches = temporal_scan::benches();
+    benches.extend(state_update::benches());
+    benches
 }
 
 #[cfg(test)]

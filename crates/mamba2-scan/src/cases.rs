@@ -4,6 +4,7 @@
 //! [`oracle`](crate::oracle). Expectations come from `mamba2_scan.h` alone.
 
 mod refusals;
+mod scan_refusals;
 mod scan_spec;
 mod state_update;
 mod temporal_scan;
@@ -16,5 +17,6 @@ pub fn cases() -> Vec<Case> {
     let mut cases = state_update::cases();
     cases.extend(temporal_scan::cases());
     cases.extend(refusals::cases());
+    cases.extend(scan_refusals::cases());
     cases
 }

@@ -157,13 +157,14 @@ CK_DEVICE float bias_of(const Scan& p, int which, int s) {
   return p.biases[which] != nullptr && s < p.states ? p.biases[which][s] : 0.0f;
 }
 
-// What the chains of a span begin with: the biases in the first, +0 in the others.
-CK_DEVICE void begin_span(Projected& sums, const Scan& p, int s0, bool is_first) {
+// What chains begin with: the biases, or +0 in spans after the first.
+CK_DEVICE void begin_chains(Projected& sums, const Scan& p, int s0, bool from_bias,
+                            bool with_readout) {
   CK_UNROLL
   for (int c = 0; c < kOwn; ++c) {
-    const float gate = is_first ? bias_of(p, 0, s0 + c) : 0.0f;
-    const float input = is_first ? bias_of(p, 1, s0 + c) : 0.0f;
-    sums.readout[c] = is_first ? bias_of(p, 2, s0 + c) : 0.0f;
+    const float gate = from_bias ? bias_of(p, 0, s0 + c) : 0.0f;
+    const float input = from_bias ? bias_of(p, 1, s0 + c) : 0.0f;
+    if (with_readout) sums.readout[c] = from_bias ? bias_of(p, 2, s0 + c) : 0.0f;
     CK_UNROLL
     for (int t = 0; t < kSteps; ++t) {
       sums.gates[t][c] = gate;
@@ -229,6 +230,22 @@ CK_DEVICE void project_piece(Projected& sums, const float* stage, const float* w
     for (int j = 0; j < 4; ++j) {
       multiply_add(sums.readout, component(h, j),
                    shared_quad(weights + j * kWeightStride + 2 * kGroup + lane.quad * kOwn));
+    }
+  }
+}
+
+// Adds a stage's products: its first `pieces` groups of four features.
+CK_DEVICE void project_stage(Projected& sums, const float* stage, const float* weights, int pieces,
+                             const ScanLane& lane, bool with_readout) {
+  if (with_readout) {
+    CK_NO_UNROLL
+    for (int piece = 0; piece < pieces; ++piece) {
+      project_piece<true>(sums, stage, weights + piece * 4 * kWeightStride, piece, lane);
+    }
+  } else {
+    CK_NO_UNROLL
+    for (int piece = 0; piece < pieces; ++piece) {
+      project_piece<false>(sums, stage, weights + piece * 4 * kWeightStride, piece, lane);
     }
   }
 }

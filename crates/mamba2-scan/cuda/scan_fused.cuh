@@ -48,11 +48,8 @@ CK_DEVICE void project_span(const Scan& p, const float* stage, const float* weig
   const int first = warp * kSpan;
   const int pieces = min(kPieces, (p.features - first + 3) / 4);
   Projected sums;
-  begin_span(sums, p, lane.quad * kOwn, warp == 0);
-  CK_NO_UNROLL
-  for (int piece = 0; piece < pieces; ++piece) {
-    project_piece<true>(sums, stage, weights + (first + piece * 4) * kWeightStride, piece, lane);
-  }
+  begin_chains(sums, p, lane.quad * kOwn, warp == 0, true);
+  project_stage(sums, stage, weights + first * kWeightStride, pieces, lane, true);
   float* const own = to + threadIdx.x % ck::kWarp;
   CK_UNROLL
   for (int c = 0; c < kOwn; ++c) {
@@ -65,13 +62,14 @@ CK_DEVICE void project_span(const Scan& p, const float* stage, const float* weig
   }
 }
 
-// The total of one sum over the spans.
+// The total of one sum over the spans. kFull: there are as many as there can be.
+template <bool kFull>
 CK_DEVICE float span_total(const float* sums, int sum, int spans) {
   const float* const own = sums + sum * ck::kWarp + threadIdx.x % ck::kWarp;
   float total = own[0];
   CK_UNROLL
   for (int span = 1; span < kFusedWarps; ++span) {
-    if (span < spans) total = __fadd_rn(total, own[span * kStageFloats]);
+    if (kFull || span < spans) total = __fadd_rn(total, own[span * kStageFloats]);
   }
   return total;
 }
@@ -91,7 +89,9 @@ struct Track {
 };
 
 // One thread a sample and state: the totals of its projections, forward, and back to their gradients.
-// `own` is the state's place in its quad.
+// `own` is the state's place in its quad. kFull: all steps and spans that there can be; its code has no
+// branches, so that eight gates are under way at once.
+template <bool kFull>
 CK_DEVICE void scan_track(const Scan& p, const Track& track, const ScanLane& lane, int own,
                           int64_t b, const float* sums, float* terms, float* readout_terms) {
   const int spans = spans_of(p.features);
@@ -101,18 +101,18 @@ CK_DEVICE void scan_track(const Scan& p, const Track& track, const ScanLane& lan
   float x = track.x0;
   CK_UNROLL
   for (int t = 0; t < kSteps; ++t) {
-    if (t >= p.steps) continue;
-    gates[t] = ck::sigmoid_and_complement(span_total(sums, t * kOwn + own, spans));
+    if (!kFull && t >= p.steps) continue;
+    gates[t] = ck::sigmoid_and_complement(span_total<kFull>(sums, t * kOwn + own, spans));
     before[t] = x;
-    x = __fmaf_rn(gates[t].value, x, span_total(sums, (kSteps + t) * kOwn + own, spans));
+    x = __fmaf_rn(gates[t].value, x, span_total<kFull>(sums, (kSteps + t) * kOwn + own, spans));
   }
-  const float readout = span_total(sums, 2 * kSteps * kOwn + own, spans);
+  const float readout = span_total<kFull>(sums, 2 * kSteps * kOwn + own, spans);
   const bool real = s < p.states && b < p.batch;
   float lambda = __fmaf_rn(track.g, readout, track.d_final);
   readout_terms[lane.sample * kGroup + s] = real ? __fmul_rn(track.g, x) : 0.0f;
   CK_UNROLL
   for (int t = kSteps - 1; t >= 0; --t) {
-    if (t >= p.steps) continue;
+    if (!kFull && t >= p.steps) continue;
     float* const row = terms + (t * kTile + lane.sample) * kTermStride;
     const float slope = __fmul_rn(gates[t].value, gates[t].complement);
     row[s] = real ? __fmul_rn(__fmul_rn(lambda, before[t]), slope) : 0.0f;
@@ -294,6 +294,7 @@ CK_KERNEL_BLOCKS(kFusedThreads, 1) scan_backward_fused(const Scan p, const Fused
   const int warp = threadIdx.x / ck::kWarp;
   const bool has_span = warp < spans;
   const bool scans = warp < kOwn;  // a warp for each place in a quad of states
+  const bool full = p.steps == kSteps && spans == kFusedWarps;
   const int own_state = lane.quad * kOwn + warp;
   const int first = blockIdx.x * f.tiles_each;
   const int end = min(first + f.tiles_each, tiles_of(p.batch));
@@ -324,7 +325,11 @@ CK_KERNEL_BLOCKS(kFusedThreads, 1) scan_backward_fused(const Scan p, const Fused
     if (!CK_MUTANT(m2_fused_skips_arrival_sync)) __syncwarp();
     if (has_span) project_span(p, stage, weights, other + warp * kStageFloats);
     if (!CK_MUTANT(m2_fused_skips_sums_barrier)) __syncthreads();
-    if (scans) scan_track(p, track, lane, warp, b, other, terms, readout_terms);
+    if (scans && full) {
+      scan_track<true>(p, track, lane, warp, b, other, terms, readout_terms);
+    } else if (scans) {
+      scan_track<false>(p, track, lane, warp, b, other, terms, readout_terms);
+    }
     if (!CK_MUTANT(m2_fused_skips_terms_barrier)) __syncthreads();
     if (has_span && tile + 1 < end) {
       ask_stage(other + warp * kStageFloats, p, tile + 1, 0, warp * kSpan, true);

@@ -111,20 +111,16 @@ CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const in
             const int pieces = min(kPieces, (count - span * kSpan) / 4);
             const float* const w = weights + span * kSpan * kWeightStride;
             const bool is_first = block + span == 0;
-            Projected sums;
-            begin_span(sums, p, s0, is_first);
-            if (first_steps) {
-              CK_NO_UNROLL
-              for (int piece = 0; piece < pieces; ++piece) {
-                project_piece<true>(sums, stage, w + piece * 4 * kWeightStride, piece, lane);
-              }
+            if (kBackward) {
+              // By spans, as the fused kernel has them.
+              Projected sums;
+              begin_chains(sums, p, s0, is_first, true);
+              project_stage(sums, stage, w, pieces, lane, first_steps);
+              end_span(totals, sums, is_first, first_steps);
             } else {
-              CK_NO_UNROLL
-              for (int piece = 0; piece < pieces; ++piece) {
-                project_piece<false>(sums, stage, w + piece * 4 * kWeightStride, piece, lane);
-              }
+              if (is_first) begin_chains(totals, p, s0, true, first_steps);
+              project_stage(totals, stage, w, pieces, lane, first_steps);
             }
-            end_span(totals, sums, is_first, first_steps);
             // Every lane has read the stage before it is filled again.
             if (!CK_MUTANT(m2_scan_skips_stage_reuse_sync)) __syncwarp();
           }

@@ -38,8 +38,9 @@
  *   D * x is rounded, then added. exp, softplus and silu are those of the shared prelude: silu(z) is
  *   z * sigmoid(z) rounded into the subnormals once, and -0 for -inf.
  *
- *   A, V, C: spans of 32 features, each one fma chain over k, the first from the bias, the others from +0;
- *   H padded with zeros to a multiple of 4; spans are added in ascending order.
+ *   A, V, C of the scan: one fma chain over k from the bias or +0, H padded with zeros to a multiple of 4.
+ *   Where gradients are computed: such a chain for each span of 32 features, those after the first from +0,
+ *   added in ascending order.
  *   sum_s ctx: S padded with +0 to a multiple of 16; quads (c0 + c1) + (c2 + c3); lane j of 4 adds quads
  *   j, j + 4, ..; lanes (0 + 2) + (1 + 3).
  *   d_w, d_bias: partial sums, each one chain (fma, for a bias addition) from +0 over M2_TILE * n samples,

@@ -60,6 +60,12 @@ fn specs() -> Vec<Spec> {
             .simulate(),
     );
     specs.push(Spec::new("64-steps-64-states-1024-features", [40, 64, 1024, 64]).with(EVERYTHING));
+    // Every warp, step and state of the kernel for the seed's sizes.
+    specs.push(
+        Spec::new("2x8x256x16", [2, 8, 256, 16])
+            .with(EVERYTHING)
+            .simulate(),
+    );
     // More than 128 partial sums' worth of tiles, and a block's warps more than once.
     specs.push(Spec::new("1033-samples", [1033, 1, 2, 1]).with(EVERYTHING));
     specs.push(

@@ -5,7 +5,7 @@ use exact_math::sigmoid_and_complement;
 
 /// Features are summed in groups of four: H counts as the next multiple, with zeros.
 const QUAD: usize = 4;
-/// Features of a chain.
+/// Features of a chain, where gradients are computed; the scan itself has one chain of all features.
 pub const SPAN: usize = 32;
 /// States are taken in groups of sixteen: S counts as the next multiple, with zeros.
 pub const STATE_GROUP: usize = 16;
@@ -143,35 +143,35 @@ impl<'a> TemporalScan<'a> {
         &self.current[b * self.current_stride..][..self.features]
     }
 
-    /// Spans of features, each one fma chain, the first from the bias, the others from +0; added in order.
-    fn project(&self, row: &[f32], which: usize, s: usize) -> f32 {
+    /// Fma chains over spans of features, the first from the bias, the others from +0; added in order.
+    fn project(&self, row: &[f32], which: usize, s: usize, span: usize) -> f32 {
         let bias = self.biases[which].map_or(0.0, |bias| bias[s]);
         let mut total = 0.0;
-        for (span, features) in row.chunks(SPAN).enumerate() {
-            let mut sum = if span == 0 { bias } else { 0.0 };
+        for (i, features) in row.chunks(span).enumerate() {
+            let mut sum = if i == 0 { bias } else { 0.0 };
             for (k, h) in features.iter().enumerate() {
-                let k = span * SPAN + k;
+                let k = i * span + k;
                 sum = h.mul_add(self.weights[which][k * self.states + s], sum);
             }
             if !features.len().is_multiple_of(QUAD) {
                 // The zeros behind the last feature.
                 sum += 0.0;
             }
-            total = if span == 0 { sum } else { total + sum };
+            total = if i == 0 { sum } else { total + sum };
         }
         total
     }
 
-    fn track(&self, b: usize, s: usize) -> Track {
+    fn track(&self, b: usize, s: usize, span: usize) -> Track {
         let mut x = self.initial.map_or(0.0, |x| x[b * self.states + s]);
         let mut track = Track {
             gates: Vec::with_capacity(self.steps),
             states: vec![x],
-            readout: self.project(self.current_row(b), 2, s),
+            readout: self.project(self.current_row(b), 2, s, span),
         };
         for t in 0..self.steps {
-            let gate = self.project(self.row(b, t), 0, s);
-            let input = self.project(self.row(b, t), 1, s);
+            let gate = self.project(self.row(b, t), 0, s, span);
+            let input = self.project(self.row(b, t), 1, s, span);
             x = sigmoid_and_complement(gate).0.mul_add(x, input);
             track.gates.push(gate);
             track.states.push(x);
@@ -203,7 +203,7 @@ pub fn temporal_scan(p: &TemporalScan<'_>) -> Scanned {
     for b in 0..p.batch {
         let mut contexts = Vec::with_capacity(p.states);
         for s in 0..p.states {
-            let track = p.track(b, s);
+            let track = p.track(b, s, p.features);
             let x = track.states[p.steps];
             contexts.push(track.readout * x);
             scanned.final_state.push(x);
@@ -239,7 +239,7 @@ pub fn gradients(p: &TemporalScan<'_>, upstream: &Upstream<'_>) -> Gradients {
                     .step_by(states)
                     .fold(0.0, |sum, j| sum + upstream.out[b * features + j]),
             };
-            let track = p.track(b, s);
+            let track = p.track(b, s, SPAN);
             readouts[b * states + s] = g * track.states[steps];
             let from_final = upstream.final_state.map_or(0.0, |x| x[b * states + s]);
             let mut lambda = g.mul_add(track.readout, from_final);

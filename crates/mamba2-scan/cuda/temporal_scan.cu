@@ -2,6 +2,7 @@
 #include <ck/host.cuh>
 
 #include "arguments.cuh"
+#include "baselines.cuh"
 #include "mamba2_scan.h"
 #include "scan_fused.cuh"
 #include "scan_gradients.cuh"
@@ -142,9 +143,19 @@ static int launch_scan(const Scan& scan, const ck::Device& device, void* stream)
   return ck::launch<temporal_scan<kBackward>>(config, scan, plan.features);
 }
 
-static int temporal_scan_f32(m2_temporal_scan_params p, void* stream) {
+static int launch_baseline_scan(const Scan& scan, void* stream) {
+  ck::LaunchConfig config;
+  const int64_t threads = static_cast<int64_t>(scan.batch) * scan.states;
+  config.grid = static_cast<unsigned>((threads + kBaselineThreads - 1) / kBaselineThreads);
+  config.block = kBaselineThreads;
+  config.stream = stream;
+  return ck::launch<baseline_scan>(config, scan);
+}
+
+static int temporal_scan_f32(m2_temporal_scan_params p, bool baseline, void* stream) {
   int error = check_scan_sizes(&p);
   if (error != 0) return error;
+  if (baseline && p.readout != M2_READOUT_CONTEXT) return refuse(CK_UNSUPPORTED, M2_ARG_readout);
   if (p.out == nullptr && p.final_state == nullptr) return refuse(CK_NULL_POINTER, M2_ARG_out);
   Extent extents[kScanInputs + 2];
   scan_inputs(p, extents);
@@ -158,7 +169,7 @@ static int temporal_scan_f32(m2_temporal_scan_params p, void* stream) {
   Scan scan = make_scan(p);
   scan.out = p.out;
   scan.final_state = p.final_state;
-  return launch_scan<false>(scan, device, stream);
+  return baseline ? launch_baseline_scan(scan, stream) : launch_scan<false>(scan, device, stream);
 }
 
 // What a backward call does.
@@ -277,10 +288,16 @@ static int launch_fused(const m2_scan_backward_params& p, const Scan& scan, floa
   return error != 0 || !stages.weights ? error : launch_sum(p, partials, config);
 }
 
-static int scan_backward_f32(m2_scan_backward_params p, void* stream) {
+static int scan_backward_f32(m2_scan_backward_params p, bool baseline, void* stream) {
   int error = check_backward(&p);
   if (error == 0) error = check_backward_pointers(p);
   if (error != 0) return error;
+  if (baseline) {
+    if (p.d_w_a == nullptr) return refuse(CK_NULL_POINTER, M2_ARG_d_w_a);
+    if (p.d_w_b == nullptr) return refuse(CK_NULL_POINTER, M2_ARG_d_w_b);
+    if (p.d_w_c == nullptr) return refuse(CK_NULL_POINTER, M2_ARG_d_w_c);
+    if (p.batch == 0) return refuse(CK_BAD_SIZE, M2_ARG_batch);
+  }
   const Stages stages = stages_of(p);
   if (p.batch == 0 && !stages.weights) return 0;
   ck::Device device;
@@ -302,6 +319,15 @@ static int scan_backward_f32(m2_scan_backward_params p, void* stream) {
   config.pdl = device.major >= 9;
   config.stream = stream;
   if (p.batch == 0) return launch_sum(p, partials, config);
+  if (baseline) {
+    error = launch_scan<true>(scan, device, stream);
+    if (error != 0) return error;
+    config.pdl = false;
+    const int64_t weights = 3 * static_cast<int64_t>(scan.features) * scan.states;
+    config.grid = static_cast<unsigned>((weights + kBaselineThreads - 1) / kBaselineThreads);
+    config.block = kBaselineThreads;
+    return ck::launch<baseline_weight_gradients>(config, scan, p.d_w_a, p.d_w_b, p.d_w_c);
+  }
   if (is_fused(p, device)) return launch_fused(p, scan, partials, config);
   error = launch_scan<true>(scan, device, stream);
   if (error != 0) return error;
@@ -338,7 +364,7 @@ extern "C" int m2_temporal_scan_f32(const m2_temporal_scan_params* params, void*
   if (params->struct_size != sizeof(m2_temporal_scan_params)) {
     return CK_STATUS(CK_BAD_STRUCT, M2_ARG_struct_size);
   }
-  return mamba2_scan::temporal_scan_f32(*params, stream);
+  return mamba2_scan::temporal_scan_f32(*params, false, stream);
 }
 
 extern "C" size_t m2_scan_backward_workspace_bytes(const m2_scan_backward_params* params) {
@@ -364,5 +390,21 @@ extern "C" int m2_scan_backward_f32(const m2_scan_backward_params* params, void*
   if (params->struct_size != sizeof(m2_scan_backward_params)) {
     return CK_STATUS(CK_BAD_STRUCT, M2_ARG_struct_size);
   }
-  return mamba2_scan::scan_backward_f32(*params, stream);
+  return mamba2_scan::scan_backward_f32(*params, false, stream);
+}
+
+extern "C" int m2_baseline_temporal_scan(const m2_temporal_scan_params* params, void* stream) {
+  if (params == nullptr) return CK_STATUS(CK_NULL_POINTER, M2_ARG_params);
+  if (params->struct_size != sizeof(m2_temporal_scan_params)) {
+    return CK_STATUS(CK_BAD_STRUCT, M2_ARG_struct_size);
+  }
+  return mamba2_scan::temporal_scan_f32(*params, true, stream);
+}
+
+extern "C" int m2_baseline_scan_backward(const m2_scan_backward_params* params, void* stream) {
+  if (params == nullptr) return CK_STATUS(CK_NULL_POINTER, M2_ARG_params);
+  if (params->struct_size != sizeof(m2_scan_backward_params)) {
+    return CK_STATUS(CK_BAD_STRUCT, M2_ARG_struct_size);
+  }
+  return mamba2_scan::scan_backward_f32(*params, true, stream);
 }

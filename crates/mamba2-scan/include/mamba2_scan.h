@@ -269,6 +269,15 @@ int m2_scan_backward_nodes(const m2_scan_backward_params* params);
 
 int m2_scan_backward_f32(const m2_scan_backward_params* params, void* stream);
 
+/* BASELINES, for the bench alone: the designs that the scan replaces; within a tolerance, not exact. */
+
+/* One thread a sample and state, which walks steps and features; the contexts, or the final state. 1 node. */
+int m2_baseline_temporal_scan(const m2_temporal_scan_params* params, void* stream);
+
+/* Gradients of the three weights alone, beta 0: the projections' gradients in a workspace, as
+ * m2_scan_backward_f32 has it, then one thread a weight, which walks the batch. 2 nodes. */
+int m2_baseline_scan_backward(const m2_scan_backward_params* params, void* stream);
+
 #ifdef __cplusplus
 }
 #endif

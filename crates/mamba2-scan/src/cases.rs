@@ -3,6 +3,7 @@
 //! Every case of the decode step is run on every code path, and expects the same bytes on each: those of
 //! [`oracle`](crate::oracle). Expectations come from `mamba2_scan.h` alone.
 
+mod baselines;
 mod refusals;
 mod scan_refusals;
 mod scan_spec;
@@ -18,5 +19,6 @@ pub fn cases() -> Vec<Case> {
     cases.extend(temporal_scan::cases());
     cases.extend(refusals::cases());
     cases.extend(scan_refusals::cases());
+    cases.extend(baselines::cases());
     cases
 }

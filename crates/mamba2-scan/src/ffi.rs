@@ -423,6 +423,14 @@ unsafe extern "C" {
         params: *const m2_scan_backward_params,
         stream: *mut ::std::os::raw::c_void,
     ) -> ::std::os::raw::c_int;
+    pub fn m2_baseline_temporal_scan(
+        params: *const m2_temporal_scan_params,
+        stream: *mut ::std::os::raw::c_void,
+    ) -> ::std::os::raw::c_int;
+    pub fn m2_baseline_scan_backward(
+        params: *const m2_scan_backward_params,
+        stream: *mut ::std::os::raw::c_void,
+    ) -> ::std::os::raw::c_int;
 }
 pub type m2_abi_version_fn = unsafe extern "C" fn() -> u32;
 pub type m2_build_info_fn = unsafe extern "C" fn() -> *const ::std::os::raw::c_char;
@@ -443,6 +451,14 @@ pub type m2_scan_backward_workspace_bytes_fn =
 pub type m2_scan_backward_nodes_fn =
     unsafe extern "C" fn(params: *const m2_scan_backward_params) -> ::std::os::raw::c_int;
 pub type m2_scan_backward_f32_fn = unsafe extern "C" fn(
+    params: *const m2_scan_backward_params,
+    stream: *mut ::std::os::raw::c_void,
+) -> ::std::os::raw::c_int;
+pub type m2_baseline_temporal_scan_fn = unsafe extern "C" fn(
+    params: *const m2_temporal_scan_params,
+    stream: *mut ::std::os::raw::c_void,
+) -> ::std::os::raw::c_int;
+pub type m2_baseline_scan_backward_fn = unsafe extern "C" fn(
     params: *const m2_scan_backward_params,
     stream: *mut ::std::os::raw::c_void,
 ) -> ::std::os::raw::c_int;

@@ -3,6 +3,8 @@
 //! | entry | what |
 //! |---|---|
 //! | [`state_update`](oracle::state_update) | Mamba-2's decode step |
+//! | [`temporal_scan`](oracle::temporal_scan) | projections, gated scan and readout of short histories |
+//! | [`scan_backward`](oracle::temporal_scan::gradients) | its gradients |
 //!
 //! **Every exact result is the bytes of [`oracle`]**, on every GPU, at every batch size, alignment, stride and code
 //! path.

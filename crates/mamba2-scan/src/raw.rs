@@ -95,3 +95,81 @@ pub(crate) unsafe fn state_update_status(
     // SAFETY: the caller promises all that the header asks for.
     library!(params, stream => Ok(unsafe { ffi::m2_state_update(params, stream) }))
 }
+
+/// Queues `m2_temporal_scan_f32` on `stream`.
+///
+/// # Safety
+/// As [`state_update`], for these params.
+///
+/// # Errors
+/// What the library's status says.
+pub unsafe fn temporal_scan(
+    params: &ffi::m2_temporal_scan_params,
+    stream: *mut c_void,
+) -> Result<()> {
+    // SAFETY: the caller promises all that the header asks for.
+    launch::status(
+        unsafe { temporal_scan_status(params, stream)? },
+        error_string,
+    )
+}
+
+/// [`temporal_scan`] for a caller that makes its own error of the status.
+///
+/// # Safety
+/// As [`state_update`].
+pub(crate) unsafe fn temporal_scan_status(
+    params: &ffi::m2_temporal_scan_params,
+    stream: *mut c_void,
+) -> Result<c_int> {
+    // SAFETY: the caller promises all that the header asks for.
+    library!(params, stream => Ok(unsafe { ffi::m2_temporal_scan_f32(params, stream) }))
+}
+
+/// Bytes of workspace that [`scan_backward`] needs; see `m2_scan_backward_workspace_bytes`.
+///
+/// # Errors
+/// As [`abi_version`].
+pub fn scan_backward_workspace_bytes(params: &ffi::m2_scan_backward_params) -> Result<usize> {
+    // SAFETY: it reads the struct's scalars, and compares its pointers with null.
+    library!(params => Ok(unsafe { ffi::m2_scan_backward_workspace_bytes(params) }))
+}
+
+/// Graph nodes of [`scan_backward`] on the calling thread's current device.
+///
+/// # Errors
+/// As [`abi_version`].
+pub fn scan_backward_nodes(params: &ffi::m2_scan_backward_params) -> Result<c_int> {
+    // SAFETY: as above.
+    library!(params => Ok(unsafe { ffi::m2_scan_backward_nodes(params) }))
+}
+
+/// Queues `m2_scan_backward_f32` on `stream`.
+///
+/// # Safety
+/// As [`state_update`], for these params; the workspace is used by no call that may run at the same time.
+///
+/// # Errors
+/// What the library's status says.
+pub unsafe fn scan_backward(
+    params: &ffi::m2_scan_backward_params,
+    stream: *mut c_void,
+) -> Result<()> {
+    // SAFETY: the caller promises all that the header asks for.
+    launch::status(
+        unsafe { scan_backward_status(params, stream)? },
+        error_string,
+    )
+}
+
+/// [`scan_backward`] for a caller that makes its own error of the status.
+///
+/// # Safety
+/// As [`scan_backward`].
+pub(crate) unsafe fn scan_backward_status(
+    params: &ffi::m2_scan_backward_params,
+    stream: *mut c_void,
+) -> Result<c_int> {
+    // SAFETY: the caller promises all that the header asks for.
+    library!(params, stream => Ok(unsafe { ffi::m2_scan_backward_f32(params, stream) }))
+}

@@ -17,6 +17,9 @@ const FEATURES: usize = 256;
 const STATES: usize = 16;
 const ROWS: usize = BATCH * STEPS;
 const MATRIX: usize = FEATURES * STATES;
+/// What the replaced designs may be off by: other sums of 256 terms near 1, and one chain of 65,536.
+const FORWARD_WITHIN: f64 = 1e-4;
+const WEIGHTS_WITHIN: f64 = 0.05;
 
 /// What a case computes.
 #[derive(Clone, Copy, PartialEq)]
@@ -52,7 +55,7 @@ fn bench(id: String, kind: Kind) -> Bench {
         cold_bytes: COLD_BYTES,
         build: Arc::new(move |seed, oracle| kind.buffers(seed, oracle)),
         kernel: Variant::kernel(move |library| kind.prepared(library)),
-        others: Vec::new(),
+        others: kind.baselines(),
         under_floor: None,
     }
 }
@@ -153,14 +156,37 @@ impl Kind {
         buffers
     }
 
+    /// The replaced designs; they have no gradients of inputs.
+    fn baselines(self) -> Vec<Variant> {
+        match self {
+            Kind::Forward => vec![Variant::baseline(
+                "thread a state",
+                FORWARD_WITHIN,
+                move |library| forward(library, "m2_baseline_temporal_scan"),
+            )],
+            Kind::Weights => vec![Variant::baseline(
+                "thread a weight",
+                WEIGHTS_WITHIN,
+                move |library| self.backward(library, "m2_baseline_scan_backward"),
+            )],
+            Kind::Full => Vec::new(),
+        }
+    }
+
     fn prepared(self, library: &Library) -> parity::Result<Prepared> {
         if self == Kind::Forward {
-            return forward(library);
+            forward(library, "m2_temporal_scan_f32")
+        } else {
+            self.backward(library, "m2_scan_backward_f32")
         }
+    }
+
+    /// The exact entry and its baseline take the same params.
+    fn backward(self, library: &Library, entry: &str) -> parity::Result<Prepared> {
         // SAFETY: the types are the header's prototypes.
         let (backward, workspace_bytes) = unsafe {
             (
-                library.function::<ffi::m2_scan_backward_f32_fn>("m2_scan_backward_f32")?,
+                library.function::<ffi::m2_scan_backward_f32_fn>(entry)?,
                 library.function::<ffi::m2_scan_backward_workspace_bytes_fn>(
                     "m2_scan_backward_workspace_bytes",
                 )?,
@@ -184,9 +210,10 @@ impl Kind {
     }
 }
 
-fn forward(library: &Library) -> parity::Result<Prepared> {
+/// The exact entry and its baseline take the same params.
+fn forward(library: &Library, entry: &str) -> parity::Result<Prepared> {
     // SAFETY: the type is the header's prototype.
-    let scan = unsafe { library.function::<ffi::m2_temporal_scan_f32_fn>("m2_temporal_scan_f32")? };
+    let scan = unsafe { library.function::<ffi::m2_temporal_scan_f32_fn>(entry)? };
     let call = move |x: &[*mut c_void], stream| {
         let params = ffi::m2_temporal_scan_params {
             struct_size: size_of::<ffi::m2_temporal_scan_params>() as u32,

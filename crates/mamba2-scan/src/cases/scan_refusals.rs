@@ -58,8 +58,10 @@ fn backward_case(id: &str, code: u32, alter: AlterBackward) -> Case {
 /// A refusal of both directions, whose params have these fields by the same names.
 macro_rules! both {
     ($cases:ident, $id:expr, $code:expr, $p:ident => $alter:expr) => {
-        $cases.push(forward_case($id, $code, |$p| $alter));
-        $cases.push(backward_case($id, $code, |$p| $alter));
+        $cases.extend([
+            forward_case($id, $code, |$p| $alter),
+            backward_case($id, $code, |$p| $alter),
+        ]);
     };
 }
 

@@ -259,7 +259,7 @@ impl Spec {
         }
     }
 
-    fn inputs(&self, data: &Data) -> Vec<Bound> {
+    pub(super) fn inputs(&self, data: &Data) -> Vec<Bound> {
         let mut bound = vec![
             Bound(Buffer::input("history", &data.history), |p, x| {
                 p.history = x

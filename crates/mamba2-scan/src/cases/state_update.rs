@@ -96,7 +96,7 @@ fn options() -> Vec<Spec> {
                 .fold(direct, |flags, i| flags | choices[i]);
             let id = format!("update-options-{k}-{bits:06b}");
             // All run on a GPU; one in seven is enough for the simulator.
-            let batch = if (bits as usize + k * 64) % 7 == 0 {
+            let batch = if (bits as usize + k * 64).is_multiple_of(7) {
                 1
             } else {
                 3

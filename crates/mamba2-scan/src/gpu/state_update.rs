@@ -1,8 +1,9 @@
 //! Mamba-2's decode step.
 
+use super::{int64, length};
 use crate::shape::{at_least, product, rows};
 use crate::{Io, State, ffi, raw};
-use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
+use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 #[cfg(doc)]
 use launch::Error;
 use launch::{Call, Result};
@@ -181,8 +182,6 @@ impl<'a, T: Io> StateUpdate<'a, T> {
 
     /// The params struct with every pointer null.
     fn params(&self, state_dtype: i32) -> ffi::m2_state_update_params {
-        // What does not fit is beyond every limit of the library, which then names it.
-        let int64 = |x: usize| i64::try_from(x).unwrap_or(i64::MAX);
         let clamp = self.clamp.unwrap_or(Clamp { min: 0.0, max: 0.0 });
         ffi::m2_state_update_params {
             struct_size: size_of::<ffi::m2_state_update_params>() as u32,
@@ -231,10 +230,6 @@ impl<'a, T: Io> StateUpdate<'a, T> {
             status: ptr::null_mut(),
         }
     }
-}
-
-fn length<T>(slice: Option<&impl DeviceSlice<T>>) -> Option<usize> {
-    slice.map(DeviceSlice::len)
 }
 
 /// Updates `state`, `[pool, H, P, N]`, in place and fills `y`, `[B, H, P]`: queues the work on the stream and returns.

@@ -304,11 +304,10 @@ pub fn gradients(p: &TemporalScan<'_>, upstream: &Upstream<'_>) -> Gradients {
         for group in (0..states).step_by(STATE_GROUP) {
             for &(which, terms) in pairs {
                 for s in group..group + STATE_GROUP {
-                    if s < states {
-                        sum = p.weights[which][k * states + s].mul_add(terms[s], sum);
-                    } else {
-                        sum += 0.0;
-                    }
+                    sum = match terms.get(s) {
+                        Some(term) => p.weights[which][k * states + s].mul_add(*term, sum),
+                        None => sum + 0.0,
+                    };
                 }
             }
         }

@@ -25,8 +25,7 @@ CK_KERNEL(kBaselineThreads) baseline_scan(const Scan p) {
   }
   if (p.final_state != nullptr) p.final_state[at] = x;
   if (p.out == nullptr) return;
-  const float readout =
-      project(p.current + b * p.current_stride, p.weights[2], bias_of(p, 2, s));
+  const float readout = project(p.current + b * p.current_stride, p.weights[2], bias_of(p, 2, s));
   p.out[at] = __fmul_rn(readout, x);
 }
 
@@ -45,9 +44,8 @@ baseline_weight_gradients(const Scan p, float* d_w_a, float* d_w_b, float* d_w_c
   float sum = 0.0f;
   for (int64_t b = 0; b < p.batch; ++b) {
     for (int t = 0; t < steps; ++t) {
-      const float* const row = which == 2
-                                   ? p.current + b * p.current_stride
-                                   : p.history + b * p.history_stride + t * p.step_stride;
+      const float* const row = which == 2 ? p.current + b * p.current_stride
+                                          : p.history + b * p.history_stride + t * p.step_stride;
       sum = __fmaf_rn(row[feature], terms[(b * steps + t) * padded + s], sum);
     }
   }

@@ -1,10 +1,10 @@
 // The gated scan: what its kernels are told, and the projections that all of them begin with.
 //
-// A warp takes a tile of eight samples, eight steps and sixteen states at once: a lane has one sample
-// and four states, so that its 8 x 4 gates and 8 x 4 inputs are scanned in registers. Features pass
-// through shared memory, 32 at a time, in a ring of the warp's own; weights lie there for the block.
-// Four features of a row are one 16-byte load, and feed 256 multiply-adds with the weights': one load
-// for each sixteen multiply-adds keeps the arithmetic units busy.
+// A warp takes a tile of eight samples, eight steps and sixteen states at once: a lane has one
+// sample and four states, so that its 8 x 4 gates and 8 x 4 inputs are scanned in registers.
+// Features pass through shared memory, 32 at a time, in a ring of the warp's own; weights lie there
+// for the block. Four features of a row are one 16-byte load, and feed 256 multiply-adds with the
+// weights': one load for each sixteen multiply-adds keeps the arithmetic units busy.
 #pragma once
 
 #include <ck/math.cuh>
@@ -16,21 +16,21 @@
 
 namespace mamba2_scan {
 
-constexpr int kTile = M2_TILE;                           // samples of a warp
-constexpr int kSteps = 8;                                // steps that it takes at once
-constexpr int kGroup = 16;                               // states
-constexpr int kOwn = 4;                                  // states of a lane
-constexpr int kWeights = 3 * kGroup;                     // of a feature: gate, input, readout
-// Floats between features' weights. Neighbouring features begin in different banks, so that a warp can
-// also read one weight of 32 of them.
+constexpr int kTile = M2_TILE;        // samples of a warp
+constexpr int kSteps = 8;             // steps that it takes at once
+constexpr int kGroup = 16;            // states
+constexpr int kOwn = 4;               // states of a lane
+constexpr int kWeights = 3 * kGroup;  // of a feature: gate, input, readout
+// Floats between features' weights. Neighbouring features begin in different banks, so that a warp
+// can also read one weight of 32 of them.
 constexpr int kWeightStride = kWeights + 4;
-constexpr int kSpan = 32;                                // features in a stage of the ring
-constexpr int kPieces = kSpan / 4;                       // 16-byte pieces of a row in a stage
-constexpr int kTileRows = kTile * kSteps;                // rows of history in a stage
-constexpr int kStageRows = kTileRows + kTile;            // and of current
+constexpr int kSpan = 32;                      // features in a stage of the ring
+constexpr int kPieces = kSpan / 4;             // 16-byte pieces of a row in a stage
+constexpr int kTileRows = kTile * kSteps;      // rows of history in a stage
+constexpr int kStageRows = kTileRows + kTile;  // and of current
 constexpr int kStageFloats = kStageRows * kSpan;
 constexpr int kStages = 2;
-constexpr int kScanWarps = 8;                            // most of a block
+constexpr int kScanWarps = 8;  // most of a block
 
 // m2_temporal_scan_params or m2_scan_backward_params, checked and with defaults filled in.
 struct Scan {
@@ -63,8 +63,8 @@ CK_HOST_DEVICE int groups_of(int states) { return (states + kGroup - 1) / kGroup
 CK_HOST_DEVICE int padded_states(int states) { return groups_of(states) * kGroup; }
 CK_HOST_DEVICE int tiles_of(int batch) { return (batch + kTile - 1) / kTile; }
 
-// Where the piece `piece` of a stage's row lies: pieces are permuted by row, so that the rows of eight
-// samples are read without bank conflicts.
+// Where the piece `piece` of a stage's row lies: pieces are permuted by row, so that the rows of
+// eight samples are read without bank conflicts.
 CK_DEVICE int piece_offset(int row, int piece) {
   return row * kSpan + ((piece ^ (row % kTile)) * 4);
 }

@@ -3,13 +3,15 @@
 // A block makes one partial sum, whose samples it takes in tiles of eight. A tile (its 64 rows of
 // history, 8 of current) lies in shared memory, a span of 32 features by the warp whose span it is,
 // while it is projected, scanned forward and back, and multiplied with the gradients of its
-// projections; the next tile arrives meanwhile. Each warp projects its span, eight steps of a sample
-// and four states a lane; the spans' sums meet in the space of the next tile, which is asked for only
-// then. The sums for weights stay in registers, 48 a thread, until the block has done its last tile.
+// projections; the next tile arrives meanwhile. Each warp projects its span, eight steps of a
+// sample and four states a lane; the spans' sums meet in the space of the next tile, which is asked
+// for only then. The sums for weights stay in registers, 48 a thread, until the block has done its
+// last tile.
 //
 // Shared memory hands a multiprocessor's registers 32 floats a clock, broadcast or not, against 128
-// multiply-adds: eight rows by eight columns a thread are the least that keeps up. The form before this
-// one, a row pair by four columns with whole chains over the features, took 145 us at the seed's sizes.
+// multiply-adds: eight rows by eight columns a thread are the least that keeps up. The form before
+// this one, a row pair by four columns with whole chains over the features, took 145 us at the
+// seed's sizes.
 #pragma once
 
 #include "scan_gradients.cuh"
@@ -29,8 +31,8 @@ CK_HOST_DEVICE int spans_of(int features) { return (features + kSpan - 1) / kSpa
 
 // Shared floats: weights, two tiles, the terms of their rows and of current's.
 CK_HOST_DEVICE int fused_shared_floats(int features) {
-  return spans_of(features) * (kSpan * kWeightStride + 2 * kStageFloats) +
-         kTileRows * kTermStride + kTile * kGroup;
+  return spans_of(features) * (kSpan * kWeightStride + 2 * kStageFloats) + kTileRows * kTermStride +
+         kTile * kGroup;
 }
 
 struct Fused {
@@ -88,9 +90,9 @@ struct Track {
   float d_final;
 };
 
-// One thread a sample and state: the totals of its projections, forward, and back to their gradients.
-// `own` is the state's place in its quad. kFull: all steps and spans that there can be; its code has no
-// branches, so that eight gates are under way at once.
+// One thread a sample and state: the totals of its projections, forward, and back to their
+// gradients. `own` is the state's place in its quad. kFull: all steps and spans that there can be;
+// its code has no branches, so that eight gates are under way at once.
 template <bool kFull>
 CK_DEVICE void scan_track(const Scan& p, const Track& track, const ScanLane& lane, int own,
                           int64_t b, const float* sums, float* terms, float* readout_terms) {

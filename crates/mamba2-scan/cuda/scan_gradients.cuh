@@ -1,5 +1,5 @@
-// From the gradients of the projections to those of weights, biases and inputs: staged kernels for any
-// size, and the sum of the partial sums that the fused kernel shares.
+// From the gradients of the projections to those of weights, biases and inputs: staged kernels for
+// any size, and the sum of the partial sums that the fused kernel shares.
 #pragma once
 
 #include <ck/column_sum.cuh>
@@ -29,7 +29,8 @@ CK_HOST_DEVICE int64_t gradient_columns(int features, int states) {
 constexpr int kGradientThreads = 256;
 constexpr int kSliceFeatures = kGradientThreads / (kGroup / kOwn);  // of a block
 
-// A block: one partial sum's chains for 64 features and 16 states. A thread: one feature, four states.
+// A block: one partial sum's chains for 64 features and 16 states. A thread: one feature, four
+// states.
 CK_KERNEL(kGradientThreads)
 weight_partials(const Scan p, float* partials, const int tiles_each, const int slices) {
   ck::dependency_wait();
@@ -93,9 +94,9 @@ struct GradientSums {
   float beta;
 };
 
-constexpr int kSumColumns = ck::kWarp;                        // of a block
-constexpr int kSumParts = kGradientThreads / kSumColumns;     // threads of a column
-constexpr int kLanesOfPart = ck::kColumnLanes / kSumParts;    // the tree's lanes of a thread
+constexpr int kSumColumns = ck::kWarp;                      // of a block
+constexpr int kSumParts = kGradientThreads / kSumColumns;   // threads of a column
+constexpr int kLanesOfPart = ck::kColumnLanes / kSumParts;  // the tree's lanes of a thread
 static_assert(kLanesOfPart == 4, "the merges below are of four lanes");
 
 // The tree of ck/column_sum.cuh over at most one chunk of rows.
@@ -134,7 +135,9 @@ sum_partials(const float* partials, const int count, const int features, const i
   const int64_t in_part = is_bias ? column - 3 * matrix : column;
   const int64_t extent = is_bias ? states : matrix;
   const int which = static_cast<int>(in_part / extent);
-  float* const weights = which == 0 ? sums.weights[0] : which == 1 ? sums.weights[1] : sums.weights[2];
+  float* const weights = which == 0   ? sums.weights[0]
+                         : which == 1 ? sums.weights[1]
+                                      : sums.weights[2];
   float* const biases = which == 0 ? sums.biases[0] : which == 1 ? sums.biases[1] : sums.biases[2];
   float* const to = is_bias ? biases : weights;
   if (to == nullptr) return;
@@ -145,7 +148,8 @@ sum_partials(const float* partials, const int count, const int features, const i
 
 constexpr int kBackRows = 8;  // rows of a block
 
-// Rows of gradients back through the weights: `sources` pairs of weights and terms, [rows, padded S].
+// Rows of gradients back through the weights: `sources` pairs of weights and terms, [rows, padded
+// S].
 struct Back {
   const float* weights[2];
   const float* terms[2];
@@ -175,9 +179,10 @@ input_gradients(const Back history, const Back current, const int history_blocks
         float w[kGroup];
         CK_UNROLL
         for (int s = 0; s < kGroup; ++s) {
-          w[s] = group + s < states
-                     ? ck::load_nc(back.weights[source] + static_cast<int64_t>(k) * states + group + s)
-                     : 0.0f;
+          w[s] =
+              group + s < states
+                  ? ck::load_nc(back.weights[source] + static_cast<int64_t>(k) * states + group + s)
+                  : 0.0f;
         }
         CK_UNROLL
         for (int r = 0; r < kBackRows; ++r) {

@@ -6,13 +6,14 @@
 // row each: D, z and y. Whatever a warp reads it asks for at once, before it computes: state, B and
 // C, and each row's x, z and D.
 //
-// On an H200, 128 heads of 64 x 128, 64 sequences, 137 us, of which 129 are the bytes'. A warp's rows read
-// turn by turn 139.5; eight rows a warp, all held at once 145; blocks of 128 threads 138, of 256 155; through
-// rings of bulk copies in shared memory, with two blocks of eight warps a multiprocessor and two,
-// three or four units a warp under way, 159 to 185 (a warp then waits for its unit's own chain of
-// loads; there are too few warps to hide it); 64 registers and more warps 143 to 155; the state asked
-// for ahead of the programmatic launch's wait, one sequence of 80 heads, 4.3 us in place of 3.9;
-// plain or L2 hints in place of streaming ones 5 % more for one sequence.
+// On an H200, 128 heads of 64 x 128, 64 sequences, 137 us, of which 129 are the bytes'. A warp's
+// rows read turn by turn 139.5; eight rows a warp, all held at once 145; blocks of 128 threads 138,
+// of 256 155; through rings of bulk copies in shared memory, with two blocks of eight warps a
+// multiprocessor and two, three or four units a warp under way, 159 to 185 (a warp then waits for
+// its unit's own chain of loads; there are too few warps to hide it); 64 registers and more warps
+// 143 to 155; the state asked for ahead of the programmatic launch's wait, one sequence of 80
+// heads, 4.3 us in place of 3.9; plain or L2 hints in place of streaming ones 5 % more for one
+// sequence.
 #pragma once
 
 #include <ck/math.cuh>
@@ -66,8 +67,8 @@ struct Update {
 };
 
 constexpr int kUpdateThreads = 64;  // of a block
-constexpr int kQuad = 4;             // consecutive elements of a lane
-constexpr int kRows = 4;             // rows of a lane group that are under way at once
+constexpr int kQuad = 4;            // consecutive elements of a lane
+constexpr int kRows = 4;            // rows of a lane group that are under way at once
 
 // Four consecutive elements, read or written at once.
 template <typename T>
@@ -171,8 +172,7 @@ struct Row {
 template <typename Io>
 CK_DEVICE Row load_row(const Update& u, const Place& place, int row) {
   const int64_t channel = place.head * static_cast<int64_t>(u.head_dim) + row;
-  const int64_t at_dt =
-      place.sequence * u.dt_stride + (u.dt_per_channel ? channel : place.head);
+  const int64_t at_dt = place.sequence * u.dt_stride + (u.dt_per_channel ? channel : place.head);
   Row loaded;
   loaded.dt = u.dt_is_bf16 ? ck::to_f32(static_cast<const ck::bf16*>(u.dt)[at_dt])
                            : static_cast<const float*>(u.dt)[at_dt];
@@ -358,10 +358,11 @@ CK_DEVICE void take_turn(const Update& u, const Place& place, const Lanes<kLanes
   }
 }
 
-// A turn a warp. kLanes is 16 or 32, N <= 4 * kLanes * kQuads, and every address is a multiple of four
-// elements.
+// A turn a warp. kLanes is 16 or 32, N <= 4 * kLanes * kQuads, and every address is a multiple of
+// four elements.
 template <typename State, typename Io, int kLanes, int kQuads>
-CK_KERNEL(kUpdateThreads) state_update(const Update u) {
+CK_KERNEL(kUpdateThreads)
+state_update(const Update u) {
   using Shape = Lanes<kLanes, kQuads>;
   const Shape lanes = this_lane<kLanes, kQuads>();
   ck::dependency_wait();
@@ -401,7 +402,8 @@ CK_HOST_DEVICE int lanes_of_row(int n) {
 
 // Any N, any address: element by element.
 template <typename State, typename Io>
-CK_KERNEL(kUpdateThreads) state_update_single(const Update u) {
+CK_KERNEL(kUpdateThreads)
+state_update_single(const Update u) {
   const int lanes = lanes_of_row(u.state_dim);
   const int parts = ck::kWarp / lanes;
   const int lane = threadIdx.x % ck::kWarp;

@@ -247,13 +247,12 @@ static int check_backward_pointers(const m2_scan_backward_params& p) {
 
 static int launch_sum(const m2_scan_backward_params& p, const float* partials,
                       ck::LaunchConfig config) {
-  const GradientSums sums = {{p.d_w_a, p.d_w_b, p.d_w_c},
-                             {p.d_bias_a, p.d_bias_b, p.d_bias_c},
-                             p.beta};
+  const GradientSums sums = {
+      {p.d_w_a, p.d_w_b, p.d_w_c}, {p.d_bias_a, p.d_bias_b, p.d_bias_c}, p.beta};
   const int features = static_cast<int>(p.features);
   const int states = static_cast<int>(p.states);
-  config.grid = static_cast<unsigned>((gradient_columns(features, states) + kSumColumns - 1) /
-                                      kSumColumns);
+  config.grid =
+      static_cast<unsigned>((gradient_columns(features, states) + kSumColumns - 1) / kSumColumns);
   config.block = kGradientThreads;
   return ck::launch<sum_partials>(config, partials, partials_of(static_cast<int>(p.batch)).count,
                                   features, states, sums);
@@ -344,10 +343,14 @@ static int scan_backward_f32(m2_scan_backward_params p, bool baseline, void* str
     const bool adds = p.readout == M2_READOUT_TILE_ADD;
     const int64_t rows = p.d_history != nullptr ? p.batch * p.steps : 0;
     const int64_t current_rows = p.d_current != nullptr ? p.batch : 0;
-    const Back history = {{p.w_a, p.w_b}, {scan.d_gates, scan.d_inputs}, nullptr, p.d_history, rows,
-                          2};
-    const Back current = {{p.w_c, nullptr}, {scan.d_readouts, nullptr}, adds ? p.d_out : nullptr,
-                          p.d_current, current_rows, 1};
+    const Back history = {
+        {p.w_a, p.w_b}, {scan.d_gates, scan.d_inputs}, nullptr, p.d_history, rows, 2};
+    const Back current = {{p.w_c, nullptr},
+                          {scan.d_readouts, nullptr},
+                          adds ? p.d_out : nullptr,
+                          p.d_current,
+                          current_rows,
+                          1};
     const int64_t history_blocks = (rows + kBackRows - 1) / kBackRows;
     config.grid =
         static_cast<unsigned>(history_blocks + (current_rows + kBackRows - 1) / kBackRows);

@@ -10,7 +10,8 @@ constexpr int kContextFloats = kTile * M2_MAX_STATES;  // of a warp, for tile-ad
 
 // Shared floats of a block: weights of `features` features, then each warp's ring and contexts.
 CK_HOST_DEVICE int scan_shared_floats(int warps, int features, bool tile_add) {
-  return features * kWeightStride + warps * (kStages * kStageFloats + (tile_add ? kContextFloats : 0));
+  return features * kWeightStride +
+         warps * (kStages * kStageFloats + (tile_add ? kContextFloats : 0));
 }
 
 // The gradient of a context.
@@ -22,8 +23,8 @@ CK_DEVICE float context_gradient(const Scan& p, int64_t b, int s) {
   return sum;
 }
 
-// From the state after the last step, back to the gradients of the projections of one state. Those of
-// the places past the last state are zero whatever the features hold.
+// From the state after the last step, back to the gradients of the projections of one state. Those
+// of the places past the last state are zero whatever the features hold.
 CK_DEVICE void scan_back(const Scan& p, int64_t b, int s, float last, float readout) {
   const int padded = padded_states(p.states);
   const bool real = s < p.states;
@@ -36,9 +37,8 @@ CK_DEVICE void scan_back(const Scan& p, int64_t b, int s, float last, float read
     const int64_t at = (b * p.steps + t) * padded + s;
     const ck::SigmoidPair a = ck::sigmoid_and_complement(p.d_gates[at]);
     const float before = CK_MUTANT(m2_gate_gradient_takes_last_state) ? last : p.d_inputs[at];
-    const float slope = CK_MUTANT(m2_gate_gradient_without_complement)
-                            ? a.value
-                            : __fmul_rn(a.value, a.complement);
+    const float slope =
+        CK_MUTANT(m2_gate_gradient_without_complement) ? a.value : __fmul_rn(a.value, a.complement);
     p.d_inputs[at] = real ? lambda : 0.0f;
     p.d_gates[at] = real ? __fmul_rn(__fmul_rn(lambda, before), slope) : 0.0f;
     lambda = __fmul_rn(a.value, lambda);
@@ -46,23 +46,25 @@ CK_DEVICE void scan_back(const Scan& p, int64_t b, int s, float last, float read
   if (real && p.d_x0 != nullptr) p.d_x0[b * p.states + s] = lambda;
 }
 
-// A sample's four contexts of a lane, added up over a group of states: all lanes of the sample get the
-// sum of the lane's quads so far.
+// A sample's four contexts of a lane, added up over a group of states: all lanes of the sample get
+// the sum of the lane's quads so far.
 CK_DEVICE float quad_sum(const float* contexts) {
   return __fadd_rn(__fadd_rn(contexts[0], contexts[1]), __fadd_rn(contexts[2], contexts[3]));
 }
 
-// Eight samples a warp and turn; `features` is how many features' weights lie in shared memory at once.
+// Eight samples a warp and turn; `features` is how many features' weights lie in shared memory at
+// once.
 template <bool kBackward>
-CK_KERNEL_BLOCKS(kScanWarps * ck::kWarp, 1) temporal_scan(const Scan p, const int features) {
+CK_KERNEL_BLOCKS(kScanWarps* ck::kWarp, 1)
+temporal_scan(const Scan p, const int features) {
   CK_DYNAMIC_SHARED(float, shared);
   const ScanLane lane = scan_lane();
   const int warp = threadIdx.x / ck::kWarp;
   const int warps = blockDim.x / ck::kWarp;
   float* const weights = shared;
   float* const ring = shared + features * kWeightStride + warp * kStages * kStageFloats;
-  float* const contexts = shared + features * kWeightStride + warps * kStages * kStageFloats +
-                          warp * kContextFloats;
+  float* const contexts =
+      shared + features * kWeightStride + warps * kStages * kStageFloats + warp * kContextFloats;
   const int tiles = tiles_of(p.batch);
   const int groups = groups_of(p.states);
   const int rounded = (p.features + 3) / 4 * 4;

@@ -1,5 +1,12 @@
 // The scan over any number of steps, states and features: forward, or up to the gradients of its
 // projections, which later nodes turn into those of weights and inputs.
+//
+// On an H200 at B 8192, K 8, H 256, S 16: 38 us, where the multiply-adds take 17 and the bytes 18.
+// A lane's eight rows by eight columns are 272 multiply-adds for 21 16-byte loads; the
+// multiply-adds wait for these and for each other (two warps a scheduler, 168 registers a thread).
+// Tried: two pieces a turn of the loop 38.5; weights loaded and stored in place of copied 60;
+// chains by spans of 32 features, as the gradients have them, 42; without the readout's products, a
+// quarter of the loads, 2 us less.
 #pragma once
 
 #include "scan.cuh"

@@ -53,9 +53,10 @@
  * that an infinite e gives NaN there too. A NaN passes the clamp.
  *
  * NODES under graph capture: m2_state_update and m2_temporal_scan_f32 one; m2_scan_backward_f32 as many as
- * m2_scan_backward_nodes() says: two where K <= 8, S <= 16, H <= 256 and the device has 220 KiB of
- * shared memory for a block; else three, and one more for d_history or d_current. Nothing synchronises, allocates, or touches the default stream.
- * `stream` is a cudaStream_t. The step: Dao and Gu 2024, arXiv:2405.21060; its public reference:
+ * m2_scan_backward_nodes() says. Where K <= 8, S <= 16, H <= 256 and a block may have the shared memory
+ * (209 KiB at H = 256): one, and one for the sum where weights or biases are asked for. Else one, two for
+ * weights or biases, one for d_history or d_current. Nothing synchronises, allocates, or touches the
+ * default stream. `stream` is a cudaStream_t. The step: Dao and Gu 2024, arXiv:2405.21060; its public reference:
  * selective_state_update of github.com/state-spaces/mamba. Chunked prefill has no entry yet.
  */
 #ifndef MAMBA2_SCAN_H_

@@ -26,6 +26,11 @@ pub const BACKENDS: &[Backend] = &[
         benches: gdn_scan::bench::benches,
     },
     Backend {
+        name: "mamba2-scan",
+        cases: mamba2_scan::cases::cases,
+        benches: mamba2_scan::bench::benches,
+    },
+    Backend {
         name: "reduce",
         cases: reduce::cases::cases,
         benches: reduce::bench::benches,

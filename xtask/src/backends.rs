@@ -19,11 +19,18 @@ pub struct Backend {
 }
 
 /// Every kernel crate of the workspace, by name.
-pub const BACKENDS: &[Backend] = &[Backend {
-    name: "scoring",
-    cases: scoring::cases::cases,
-    benches: scoring::bench::benches,
-}];
+pub const BACKENDS: &[Backend] = &[
+    Backend {
+        name: "rms-norm",
+        cases: rms_norm::cases::cases,
+        benches: rms_norm::bench::benches,
+    },
+    Backend {
+        name: "scoring",
+        cases: scoring::cases::cases,
+        benches: scoring::bench::benches,
+    },
+];
 
 /// The kernel crate of that name.
 pub fn find(name: &str) -> Option<&'static Backend> {

@@ -29,6 +29,21 @@ CK_DEVICE float sum_in_block(float (&a)[kV], float* sums, int logical) {
   return ck::warp_sum(lane < logical / ck::kWarp ? sums[lane] : 0.0f);
 }
 
+// A word of another block's shared memory is written and polled relaxed: who reads a word has its
+// value in the word itself, and the write to it behind him. The simulator wants the same said as a
+// release and an acquire, to know that nobody writes to a block that has left.
+#if defined(CK_SIM)
+CK_DEVICE void send_word(uint64_t* word, uint64_t value) { ck::store_release(word, value); }
+CK_DEVICE uint64_t look_at_word(const uint64_t* word) { return ck::load_acquire(word); }
+#else
+CK_DEVICE void send_word(uint64_t* word, uint64_t value) {
+  *static_cast<volatile uint64_t*>(word) = value;
+}
+CK_DEVICE uint64_t look_at_word(const uint64_t* word) {
+  return *static_cast<const volatile uint64_t*>(word);
+}
+#endif
+
 // The same over a cluster. Every thread has arrived at the barrier behind the zeroed words.
 template <int kV>
 CK_DEVICE float sum_in_cluster(float (&a)[kV], uint64_t* words, int first, int blocks) {
@@ -39,14 +54,12 @@ CK_DEVICE float sum_in_cluster(float (&a)[kV], uint64_t* words, int first, int b
   // Each lane of a logical warp has its sum and serves another block.
   const int target = lane % (ck::kWarp / kV);
   if (target < blocks) {
-    volatile uint64_t* const word = ck::cluster_map(words, target) + first / ck::kWarp;
-    *word = kSet | __float_as_uint(sum);
+    send_word(ck::cluster_map(words, target) + first / ck::kWarp, kSet | __float_as_uint(sum));
   }
-  volatile const uint64_t* const mine = words + lane;
-  uint64_t word = *mine;
+  uint64_t word = look_at_word(words + lane);
   while ((word & kSet) == 0 && !CK_MUTANT(rms_cluster_skips_poll)) {
     ck::spin_hint();
-    word = *mine;
+    word = look_at_word(words + lane);
   }
   return ck::warp_sum(__uint_as_float(static_cast<uint32_t>(word)));
 }
@@ -154,7 +167,7 @@ CK_DEVICE void norm_rows(const Problem& problem, const int log_cluster, float* s
 
 // blockDim.x * kV logical threads.
 template <typename T, int kV, int kHeld, bool kPlain>
-CK_KERNEL(kWideColumns / kV) norm_block(const Problem problem) {
+CK_KERNEL_BLOCKS(kWideColumns / kV, 1) norm_block(const Problem problem) {
   CK_SHARED(float, sums, 2 * kMaxSums);
   CK_SHARED(float, maxima, 2 * kMaxSums);
   norm_rows<T, kV, kHeld, kPlain, false>(problem, 0, sums, maxima, nullptr);
@@ -162,7 +175,8 @@ CK_KERNEL(kWideColumns / kV) norm_block(const Problem problem) {
 
 // One row a cluster: blockDim.x * kV << log_cluster = 1024 logical threads.
 template <typename T, int kV, int kHeld, bool kPlain>
-CK_KERNEL(kWideColumns / kV / 2) norm_cluster(const Problem problem, const int log_cluster) {
+CK_KERNEL_BLOCKS(kWideColumns / kV / 2, 1)
+norm_cluster(const Problem problem, const int log_cluster) {
   CK_SHARED(uint64_t, words, kMaxSums);
   norm_rows<T, kV, kHeld, kPlain, true>(problem, log_cluster, nullptr, nullptr, words);
 }

@@ -28,7 +28,7 @@ CK_DEVICE float sum_in_warp(float (&a)[kSets][kWarpGroup]) {
 
 // kWide: n >= 1024. kHeld groups a row stay in registers; those beyond are read again.
 template <typename T, int kHeld, int kRows, bool kWide, bool kPlain>
-CK_KERNEL(kWarpThreads) norm_warp(const Problem problem) {
+CK_KERNEL_BLOCKS(kWarpThreads, 1) norm_warp(const Problem problem) {
   constexpr int kV = kWarpGroup;
   constexpr int kAllSets = (kWide ? kWideColumns : kNarrowThreads) / kWarpSpan;
   constexpr int kSets = kHeld < kAllSets ? kHeld : kAllSets;

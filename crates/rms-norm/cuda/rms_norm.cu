@@ -238,9 +238,9 @@ static int make_plan(const rms_norm_params& p, Checked* c, int capability, int m
   flatten(&q, *c);
   // The cluster's smaller groups fit wherever the others do.
   q.vector = true;
-  for (const Extent* e : {&c->x, &c->residual, &c->gamma, &c->add, &c->y, &c->residual_out}) {
-    q.vector = q.vector && grouped(*e, kBlockGroup);
-  }
+  const Extent* const tensors[] = {&c->x, &c->residual, &c->gamma,
+                                   &c->add, &c->y, &c->residual_out};
+  for (const Extent* e : tensors) q.vector = q.vector && grouped(*e, kBlockGroup);
   const bool clusters = capability >= 90;
   *plan = Plan{};
   plan->wide = q.n >= kWideColumns;

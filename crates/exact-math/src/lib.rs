@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod activation;
+pub mod column;
 pub mod convert;
 mod error_function;
 mod exponential;

@@ -133,6 +133,19 @@ pub struct Buffer {
     /// Elements of an output that the call must leave alone: the gaps between strided rows, rows
     /// that bad device-side values skip.
     pub untouched: Vec<Range<usize>>,
+    /// Where a buffer that is mostly not looked at has its contents. `None`: it is its contents.
+    pub islands: Option<Islands>,
+}
+
+/// The contents of a buffer of gigabytes in which few elements count: `initial`, `expected` and
+/// `compare` have those alone, one island after another. What lies between is never compared; in
+/// an input it is NaN as any float type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Islands {
+    /// Elements of the whole buffer.
+    pub count: usize,
+    /// The elements that count, in ascending order.
+    pub ranges: Vec<Range<usize>>,
 }
 
 impl Buffer {
@@ -145,6 +158,7 @@ impl Buffer {
             expected: None,
             compare: Compare::Bytes,
             untouched: Vec::new(),
+            islands: None,
         }
     }
 
@@ -217,6 +231,12 @@ impl Buffer {
         self
     }
 
+    /// Spreads the contents over a buffer of `count` elements: see [`Islands`].
+    pub fn islands(mut self, count: usize, ranges: Vec<Range<usize>>) -> Buffer {
+        self.islands = Some(Islands { count, ranges });
+        self
+    }
+
     /// Compares what a call left here with what it must leave; `None` where nothing is expected.
     pub fn compare(&self, got: &[u8]) -> Option<Comparison> {
         let against = match (&self.compare, &self.expected) {
@@ -227,9 +247,33 @@ impl Buffer {
         Some(compare(self.element, got, against, &self.untouched))
     }
 
-    /// How many elements it has.
+    /// How many elements it has contents for.
     pub fn count(&self) -> usize {
         self.initial.len() / self.element.size()
+    }
+
+    /// Its bytes on the device.
+    pub fn bytes(&self) -> usize {
+        match &self.islands {
+            None => self.initial.len(),
+            Some(islands) => islands.count * self.element.size(),
+        }
+    }
+
+    /// Its contents as pieces: where each begins on the device, in bytes, and which bytes of
+    /// `initial` it is.
+    pub fn pieces(&self) -> Vec<(usize, Range<usize>)> {
+        let Some(islands) = &self.islands else {
+            return vec![(0, 0..self.initial.len())];
+        };
+        let size = self.element.size();
+        let mut begin = 0;
+        let piece = |range: &Range<usize>| {
+            let contents = begin..begin + range.len() * size;
+            begin = contents.end;
+            (range.start * size, contents)
+        };
+        islands.ranges.iter().map(piece).collect()
     }
 }
 
@@ -286,6 +330,7 @@ impl Instance {
                     && a.role == b.role
                     && a.element == b.element
                     && a.initial.len() == b.initial.len()
+                    && a.islands == b.islands
             })
     }
 }
@@ -373,6 +418,23 @@ impl Case {
             let (name, count) = (buffer.name, buffer.count());
             if buffer.initial.len() % buffer.element.size() != 0 {
                 return Err(wrong(format!("{name}: not a whole number of elements")));
+            }
+            if let Some(islands) = &buffer.islands {
+                let mut free = 0;
+                for range in &islands.ranges {
+                    if range.start < free || range.end < range.start {
+                        return Err(wrong(format!("{name}: island {range:?} is out of order")));
+                    }
+                    free = range.end;
+                }
+                let elements: usize = islands.ranges.iter().map(Range::len).sum();
+                if elements != count || free > islands.count {
+                    return Err(wrong(format!(
+                        "{name}: islands of {elements} elements up to {free} for contents of \
+                         {count} in a buffer of {}",
+                        islands.count
+                    )));
+                }
             }
             if let Some(range) = buffer.untouched.iter().find(|range| range.end > count) {
                 return Err(wrong(format!(
@@ -517,6 +579,11 @@ mod tests {
         let mut short = Buffer::output("y", &[1.0f32, 2.0]);
         short.initial.truncate(4);
         assert!(refused(short).contains("8 bytes expected of 4"));
+        let islands =
+            |count, ranges| refused(Buffer::output("y", &[1.0f32, 2.0]).islands(count, ranges));
+        assert!(islands(9, vec![4..5]).contains("islands of 1 elements up to 5 for contents of 2"));
+        assert!(islands(4, vec![0..1, 4..5]).contains("up to 5"));
+        assert!(islands(9, vec![4..5, 0..1]).contains("island 0..1 is out of order"));
         let bound = |bound| Buffer::output_bound("y", Element::F32, vec![1.0], bound);
         assert!(refused(bound(vec![])).contains("need 1 values"));
         assert!(refused(bound(vec![f64::NAN])).contains("negative or NaN"));

@@ -221,6 +221,18 @@ impl<'d> Memory<'d> {
         Ok(bytes)
     }
 
+    pub(crate) fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        assert!(
+            offset + bytes.len() <= self.bytes,
+            "a read beyond its allocation"
+        );
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the range was checked, and callers synchronise before they look.
+        unsafe { self.device.read(self.address + offset as Address, bytes) }
+    }
+
     pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         assert!(
             offset + bytes.len() <= self.bytes,

@@ -46,7 +46,7 @@ mod report;
 mod runner;
 mod simulator;
 
-pub use case::{Buffer, Call, Case, Class, Expect, Instance, Path, Role, Tags, Variation};
+pub use case::{Buffer, Call, Case, Class, Expect, Instance, Islands, Path, Role, Tags, Variation};
 pub use compare::{Compare, Comparison, Worst};
 pub use conformance::conformance;
 pub use device::{Access, Address, Device, ForeignError, Graph, Info, Kind, Stream, is_simulated};

@@ -16,11 +16,46 @@ const INPUT_GUARD: u8 = 0xff;
 /// takes a maximum with its old output would hide behind a NaN, so large values of both signs and
 /// zero follow.
 const POISONS: [u8; 4] = [0xff, 0x7b, 0xfb, 0x00];
+/// In place of all ones for integers.
+const INTEGER_POISON: u8 = 0x5a;
 
 struct Region<'d> {
     memory: Memory<'d>,
     /// Where the buffer begins inside the memory.
     start: usize,
+}
+
+impl Region<'_> {
+    /// Writes the buffer's contents.
+    fn write(&self, buffer: &Buffer) -> Result<()> {
+        if buffer.islands.is_some() {
+            self.memory.fill(self.start, INPUT_GUARD, buffer.bytes())?;
+        }
+        for (at, piece) in buffer.pieces() {
+            self.memory.write(self.start + at, &buffer.initial[piece])?;
+        }
+        Ok(())
+    }
+
+    /// The guard zone in front, the buffer's contents, and the guard zone behind.
+    fn read(&self, buffer: &Buffer) -> Result<[Vec<u8>; 3]> {
+        let end = self.start + buffer.bytes();
+        if buffer.islands.is_none() {
+            // One transfer: most buffers are small, and each transfer waits.
+            let mut front = self.memory.contents()?;
+            let back = front.split_off(end);
+            let contents = front.split_off(self.start);
+            return Ok([front, contents, back]);
+        }
+        let mut contents = vec![0; buffer.initial.len()];
+        for (at, piece) in buffer.pieces() {
+            self.memory.read(self.start + at, &mut contents[piece])?;
+        }
+        let [mut front, mut back] = [vec![0; self.start], vec![0; self.memory.bytes - end]];
+        self.memory.read(0, &mut front)?;
+        self.memory.read(end, &mut back)?;
+        Ok([front, contents, back])
+    }
 }
 
 /// An instance's buffers on a device.
@@ -56,10 +91,10 @@ impl<'d> Placement<'d> {
                 _ => offset(index) * buffer.element.size(),
             };
             let start = options.guard + displaced;
-            let memory = Memory::new(device, start + buffer.initial.len() + options.guard)?;
+            let end = start + buffer.bytes();
+            let memory = Memory::new(device, end + options.guard)?;
             let guard = guard_of(buffer);
             memory.fill(0, guard, start)?;
-            let end = start + buffer.initial.len();
             memory.fill(end, guard, memory.bytes - end)?;
             if buffer.role == Role::Workspace {
                 memory.write(start, &buffer.initial)?;
@@ -86,18 +121,18 @@ impl<'d> Placement<'d> {
         self.poison = POISONS[round % POISONS.len()];
         for (region, buffer) in self.regions.iter().zip(&instance.buffers) {
             match buffer.role {
-                Role::Input | Role::InOut => region.memory.write(region.start, &buffer.initial)?,
+                Role::Input | Role::InOut => region.write(buffer)?,
                 Role::Output if self.poisoned => {
-                    region
-                        .memory
-                        .fill(region.start, self.poison, buffer.initial.len())?;
+                    let poison = self.poison_of(buffer);
+                    region.memory.fill(region.start, poison, buffer.bytes())?;
                 }
                 Role::Output => {
                     // Unpoisoned for initcheck, save for what the kernel must not touch anyway.
                     let size = buffer.element.size();
                     for range in &buffer.untouched {
                         let start = region.start + range.start * size;
-                        region.memory.fill(start, self.poison, range.len() * size)?;
+                        let poison = self.poison_of(buffer);
+                        region.memory.fill(start, poison, range.len() * size)?;
                     }
                 }
                 Role::Workspace => continue,
@@ -113,8 +148,16 @@ impl<'d> Placement<'d> {
             writable: buffer.role != Role::Input,
         };
         let address = region.memory.address + region.start as u64;
-        self.device
-            .declare(address, buffer.initial.len(), Some(access));
+        self.device.declare(address, buffer.bytes(), Some(access));
+    }
+
+    /// What an unwritten byte of `buffer` is. All ones is an index of -1 as an integer, which
+    /// kernels do return.
+    fn poison_of(&self, buffer: &Buffer) -> u8 {
+        match self.poison {
+            0xff if !buffer.element.is_float() => INTEGER_POISON,
+            poison => poison,
+        }
     }
 
     /// The buffers' addresses, as the library gets them.
@@ -137,7 +180,10 @@ impl<'d> Placement<'d> {
     pub(crate) fn verify_untouched(&self, instance: &Instance) -> Result<Verdict> {
         self.look(instance, |buffer, contents, verdict| {
             let same = match buffer.role {
-                Role::Output if self.poisoned => contents.iter().all(|byte| *byte == self.poison),
+                Role::Output if self.poisoned => {
+                    let poison = self.poison_of(buffer);
+                    contents.iter().all(|byte| *byte == poison)
+                }
                 // What is there is not known, so nothing can be said.
                 Role::Output => true,
                 Role::Input | Role::InOut | Role::Workspace => contents == buffer.initial,
@@ -158,9 +204,7 @@ impl<'d> Placement<'d> {
     ) -> Result<Verdict> {
         let mut verdict = Verdict::default();
         for (region, buffer) in self.regions.iter().zip(&instance.buffers) {
-            let bytes = region.memory.contents()?;
-            let (front, rest) = bytes.split_at(region.start);
-            let (payload, back) = rest.split_at(buffer.initial.len());
+            let [front, payload, back] = region.read(buffer)?;
             let guard = guard_of(buffer);
             if let Some(place) = front.iter().rposition(|byte| *byte != guard) {
                 let away = region.start - place;
@@ -175,7 +219,7 @@ impl<'d> Placement<'d> {
                     buffer.name
                 ));
             }
-            contents(buffer, payload, &mut verdict);
+            contents(buffer, &payload, &mut verdict);
         }
         Ok(verdict)
     }
@@ -220,7 +264,10 @@ impl<'d> Placement<'d> {
             let bytes = range.start * size..range.end * size;
             let kept = match buffer.role {
                 Role::InOut => contents[bytes.clone()] == buffer.initial[bytes],
-                _ => contents[bytes].iter().all(|byte| *byte == self.poison),
+                _ => {
+                    let poison = self.poison_of(buffer);
+                    contents[bytes].iter().all(|byte| *byte == poison)
+                }
             };
             if !kept {
                 let message = format!("{name}: elements {range:?} must stay as they are");

@@ -165,3 +165,61 @@ fn conformance_says_what_a_library_answers_wrongly() {
     assert_eq!(wrong.len(), 2);
     assert!(conformance(&library, "zz", 1, &[]).is_err());
 }
+
+#[test]
+fn islands_see_what_happens_on_them_and_in_the_guard_zones_around_the_whole() {
+    const COUNT: usize = 1003;
+    let run = |entry: &'static str| {
+        let islands = vec![0..10, 500..501, 990..COUNT];
+        let case = parity::Case::exact(entry, entry, move |variation| {
+            let count = islands.iter().map(|island| island.len()).sum();
+            let x = parity::Random::named(variation.seed, "x").normals(count, 1.0);
+            let y: Vec<f32> = x.iter().map(|x| 2.0 * x).collect();
+            let buffers = vec![
+                parity::Buffer::input("x", &x).islands(COUNT, islands.clone()),
+                parity::Buffer::output("y", &y).islands(COUNT, islands.clone()),
+            ];
+            parity::Instance::new(buffers, move |library, pointers, stream| {
+                type Entry = unsafe extern "C" fn(
+                    *const std::ffi::c_void,
+                    *mut std::ffi::c_void,
+                    i64,
+                    *mut std::ffi::c_void,
+                ) -> std::ffi::c_int;
+                // SAFETY: every entry of known_bad.cu has this prototype.
+                let function = unsafe { library.function::<Entry>(entry) }?;
+                // SAFETY: the runner passes live buffers of COUNT elements.
+                Ok(unsafe { function(pointers[0], pointers[1], COUNT as i64, stream) })
+            })
+        });
+        let library = library();
+        let device = Simulator::open(library.clone(), Model::HOPPER).unwrap();
+        Runner::new(&device, &library, Options::default()).run(&case)
+    };
+    let good = run(GOOD);
+    assert_eq!(good.outcome(), Outcome::Pass, "{good:?}");
+    for bad in [
+        "kb_noop",
+        "kb_short_tail",
+        "kb_past_end",
+        "kb_mutates_input",
+    ] {
+        assert_eq!(run(bad).outcome(), Outcome::Fail, "{bad} passed");
+    }
+}
+
+#[test]
+fn an_unwritten_index_is_not_taken_for_minus_one() {
+    let case = parity::Case::exact("unwritten", "kb_noop", |_| {
+        let buffers = vec![
+            parity::Buffer::input("x", &[1.0f32]),
+            parity::Buffer::output("index", &[-1i32]),
+        ];
+        parity::Instance::new(buffers, |_, _, _| Ok(0))
+    });
+    let library = library();
+    let device = Simulator::open(library.clone(), Model::HOPPER).unwrap();
+    let report = Runner::new(&device, &library, Options::default()).run(&case);
+    let (_, failure) = report.failures().next().unwrap();
+    assert_eq!(failure.check, Check::Direct, "{}", failure.message);
+}

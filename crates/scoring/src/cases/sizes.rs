@@ -5,7 +5,8 @@ use super::spec::*;
 use crate::Similarity;
 use crate::oracle::{self, Elements, Layout, Problem};
 use half::bf16;
-use parity::{Buffer, Case, Element, Instance, Path, Random, Tags, bytes_of};
+use parity::{Buffer, Case, Instance, Path, Random, Tags};
+use std::ops::Range;
 
 const CANDIDATES: [usize; 22] = [
     1, 2, 31, 32, 33, 63, 64, 127, 128, 255, 256, 257, 511, 512, 513, 1000, 4095, 4096, 4097, 5000,
@@ -131,20 +132,13 @@ fn far(id: &'static str, questions: usize, strides: [usize; 3]) -> Case {
     .on_paths(&[Path::AUTOMATIC, CLUSTER_2, TWO_NODES])
 }
 
-/// An input that is zero but for some rows. Zeroed memory costs the host nothing until it is read.
+/// An input of which only some rows are ever read.
 fn sparse(name: &'static str, starts: &[usize], rows: &[Vec<bf16>]) -> Buffer {
-    let size = Element::Bf16.size();
-    let count = starts
+    let ranges: Vec<Range<usize>> = starts
         .iter()
         .zip(rows)
-        .map(|(start, row)| start + row.len())
-        .max()
-        .unwrap_or(0);
-    let mut buffer = Buffer::input::<bf16>(name, &[]);
-    buffer.initial = vec![0; count * size];
-    for (&start, row) in starts.iter().zip(rows) {
-        let bytes = bytes_of(row);
-        buffer.initial[start * size..][..bytes.len()].copy_from_slice(&bytes);
-    }
-    buffer
+        .map(|(&start, row)| start..start + row.len())
+        .collect();
+    let count = ranges.last().map_or(0, |range| range.end);
+    Buffer::input(name, &rows.concat()).islands(count, ranges)
 }

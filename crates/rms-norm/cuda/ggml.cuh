@@ -72,8 +72,8 @@ CK_KERNEL(kWideColumns) ggml_norm(const Problem p, float* sums_out) {
   CK_SHARED(float, sums, kMaxSums);
   const int lane = threadIdx.x % ck::kWarp;
   ck::dependency_wait();
-  const Row row = row_at<false>(p, blockIdx.x);
-  const Place place = place_of(p, row);
+  const Row row = row_at(p, blockIdx.x);
+  const Place place = place_of<kOptions>(p, row);
   const float* const x = static_cast<const float*>(p.x) + place.x;
   const float* const gamma = static_cast<const float*>(p.gamma) + place.gamma;
   const float* const add = static_cast<const float*>(p.add) + place.add;

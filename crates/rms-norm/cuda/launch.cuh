@@ -2,51 +2,75 @@
 #pragma once
 
 #include "norm_block.cuh"
+#include "norm_cluster.cuh"
+#include "norm_options.cuh"
 #include "norm_warp.cuh"
 #include "plan.cuh"
 
 namespace rms {
 
-template <typename T, bool kPlain>
-static int launch_warps(const Problem& problem, const Plan& plan, const ck::LaunchConfig& config) {
-  if (plan.wide) return ck::launch<norm_warp<T, 8, 1, true, kPlain>>(config, problem);
-  if constexpr (kPlain) {
-    if (plan.held == 1) return ck::launch<norm_warp<T, 1, 4, false, true>>(config, problem);
-    if (plan.held == 2) return ck::launch<norm_warp<T, 2, 2, false, true>>(config, problem);
+template <typename T>
+static int launch_plain(const Problem& problem, const Plan& plan, const ck::LaunchConfig& config) {
+  constexpr int kV = kFullGroup<T>;
+  if (plan.choice.path == RMS_PATH_BLOCK) {
+    return plan.held == kFewHeld ? ck::launch<norm_block<T, kV, kFewHeld>>(config, problem)
+                                 : ck::launch<norm_block<T, kV, kManyHeld>>(config, problem);
   }
-  return ck::launch<norm_warp<T, 8, 1, false, kPlain>>(config, problem);
+  if (plan.choice.path != RMS_PATH_WARP) {
+    return ck::launch<norm_cluster<T>>(config, problem, plan.log_cluster);
+  }
+  if (problem.n <= kShortColumns) {
+    return ck::launch<norm_warp<T, kV, kShortColumns / kV, 1>>(config, problem);
+  }
+  constexpr int kSpan = ck::kWarp * kV;
+  if (problem.n <= kNarrowThreads) {
+    return ck::launch<norm_warp<T, kV, ck::kWarp, kNarrowThreads / kSpan>>(config, problem);
+  }
+  return ck::launch<norm_warp<T, kV, ck::kWarp, kWideColumns / kSpan>>(config, problem);
 }
 
-template <typename T, bool kPlain>
-static int launch_blocks(const Problem& problem, const Plan& plan, const ck::LaunchConfig& config) {
-  if constexpr (kPlain) {
-    if (plan.held == 4) return ck::launch<norm_block<T, 4, 4, true>>(config, problem);
+template <typename T>
+static int launch_residual(const Problem& problem, const Plan& plan,
+                           const ck::LaunchConfig& config) {
+  if (plan.held == kFewHeld) {
+    return ck::launch<norm_residual<T, kGroup, kFewHeld>>(config, problem);
   }
-  return ck::launch<norm_block<T, 4, 8, kPlain>>(config, problem);
+  return ck::launch<norm_residual<T, kFullGroup<T>, kManyHeld>>(config, problem);
 }
 
-template <typename T, bool kPlain>
-static int launch_path(const Problem& problem, const Plan& plan, void* stream) {
+template <typename T>
+static int launch_options(const Problem& problem, const Plan& plan,
+                          const ck::LaunchConfig& config) {
+  const int log_cluster = plan.log_cluster;
+  if (plan.choice.path == RMS_PATH_BLOCK) {
+    return plan.group == kGroup
+               ? ck::launch<norm_options<T, kGroup, false>>(config, problem, log_cluster)
+               : ck::launch<norm_options<T, 1, false>>(config, problem, log_cluster);
+  }
+  if (plan.choice.path != RMS_PATH_WARP) {
+    return ck::launch<norm_options<T, 1, true>>(config, problem, log_cluster);
+  }
+  if (plan.wide) return ck::launch<norm_options_warp<T, 1, true>>(config, problem);
+  return plan.group == kGroup ? ck::launch<norm_options_warp<T, kGroup, false>>(config, problem)
+                              : ck::launch<norm_options_warp<T, 1, false>>(config, problem);
+}
+
+template <typename T>
+static int launch_type(const Problem& problem, const Plan& plan, void* stream) {
   ck::LaunchConfig config;
   config.grid = static_cast<unsigned>(plan.choice.blocks);
   config.block = plan.choice.threads;
   config.cluster = 1 << plan.log_cluster;
   config.pdl = plan.pdl;
   config.stream = stream;
-  switch (plan.choice.path) {
-    case RMS_PATH_WARP:
-      return launch_warps<T, kPlain>(problem, plan, config);
-    case RMS_PATH_BLOCK:
-      return launch_blocks<T, kPlain>(problem, plan, config);
+  switch (plan.choice.kind) {
+    case RMS_PLAN_PLAIN:
+      return launch_plain<T>(problem, plan, config);
+    case RMS_PLAN_RESIDUAL:
+      return launch_residual<T>(problem, plan, config);
     default:
-      return ck::launch<norm_cluster<T, 2, 16, kPlain>>(config, problem, plan.log_cluster);
+      return launch_options<T>(problem, plan, config);
   }
-}
-
-template <typename T>
-static int launch_type(const Problem& problem, const Plan& plan, void* stream) {
-  return plan.choice.plain != 0 ? launch_path<T, true>(problem, plan, stream)
-                                : launch_path<T, false>(problem, plan, stream);
 }
 
 }  // namespace rms

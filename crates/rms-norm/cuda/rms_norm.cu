@@ -201,80 +201,92 @@ static void flatten(Problem* q, const Checked& c) {
   q->residual_out_strides[0] = c.residual_out.strides[0];
 }
 
-static bool is_plain(const rms_norm_params& p, const Problem& q) {
-  return q.vector && q.rows == q.total && p.residual == nullptr && p.add == nullptr &&
-         p.gamma != nullptr && p.rstd == nullptr && p.gamma_mode == RMS_GAMMA_PLAIN &&
-         p.quantisation == RMS_QUANT_NONE && p.gamma_dtype == p.x_dtype &&
-         p.y_dtype == p.x_dtype && q.gamma_sizes[0] == q.n && q.gamma_sizes[1] == 1 &&
-         q.gamma_sizes[2] == 1 && q.gamma_sizes[3] == 1;
+static rms_plan_kind kind_of(const rms_norm_params& p, const Problem& q) {
+  const bool plain = p.add == nullptr && p.gamma != nullptr && p.rstd == nullptr &&
+                     p.gamma_mode == RMS_GAMMA_PLAIN && p.quantisation == RMS_QUANT_NONE &&
+                     p.gamma_dtype == p.x_dtype && p.y_dtype == p.x_dtype &&
+                     q.gamma_sizes[0] == q.n && q.gamma_sizes[1] == 1 && q.gamma_sizes[2] == 1 &&
+                     q.gamma_sizes[3] == 1;
+  if (!plain) return RMS_PLAN_OPTIONS;
+  if (p.residual == nullptr) return RMS_PLAN_PLAIN;
+  const bool own = p.residual_dtype == p.x_dtype && p.residual_mode == RMS_RESIDUAL_UNROUNDED;
+  return own ? RMS_PLAN_RESIDUAL : RMS_PLAN_OPTIONS;
 }
 
-constexpr int kBlockGroup = 4;    // adjacent columns of a thread of norm_block
-constexpr int kClusterGroup = 2;  // and of norm_cluster
-constexpr int kHeldGroups = 8;
-constexpr int kHeldInCluster = 16;
-// Rows from which a warp each keeps the machine busy: blocks of 8 warps, two a multiprocessor.
-constexpr int64_t kWarpRowsOfMultiprocessor = 16;
-// Columns from which a cluster pays for the hand-over, where rows do not fill the machine.
-constexpr int64_t kClusterColumns = 8192;
+// Bytes of a row from which a cluster pays for the hand-over, where rows do not fill the machine.
+constexpr int64_t kClusterBytes = 32 << 10;
 
-static int choose_path(const Problem& q, bool clusters, int64_t multiprocessors) {
+static int choose_path(const Problem& q, int64_t element, bool clusters, int64_t multiprocessors) {
   if (q.n < kWideColumns) return RMS_PATH_WARP;
-  if (q.n == kWideColumns && q.total >= kWarpRowsOfMultiprocessor * multiprocessors) {
-    return RMS_PATH_WARP;
-  }
-  if (clusters && q.n >= kClusterColumns && q.quantisation != RMS_QUANT_TOKEN) {
-    if (q.total * 8 <= multiprocessors) return RMS_PATH_CLUSTER_8;
-    if (q.total * 4 <= multiprocessors) return RMS_PATH_CLUSTER_4;
+  if (clusters && q.n * element >= kClusterBytes && q.quantisation != RMS_QUANT_TOKEN &&
+      q.total * 8 <= multiprocessors) {
+    return RMS_PATH_CLUSTER_8;
   }
   return RMS_PATH_BLOCK;
 }
 
 // The dispatch: a pure function of the arguments, the compute capability and the number of
-// multiprocessors. docs/rms-norm.md has it as a table, which the case `dispatch-table` checks.
+// multiprocessors. docs/rms-norm.md has it as a table, which the cases `dispatch-*` check.
 static int make_plan(const rms_norm_params& p, Checked* c, int capability, int multiprocessors,
                      Plan* plan) {
   Problem& q = c->problem;
   flatten(&q, *c);
-  // The cluster's smaller groups fit wherever the others do.
-  q.vector = true;
   const Extent* const tensors[] = {&c->x, &c->residual, &c->gamma,
                                    &c->add, &c->y, &c->residual_out};
-  for (const Extent* e : tensors) q.vector = q.vector && grouped(*e, kBlockGroup);
+  const auto all_grouped = [&](int group) {
+    for (const Extent* e : tensors) {
+      if (!grouped(*e, group)) return false;
+    }
+    return true;
+  };
   const bool clusters = capability >= 90;
+  const int full = static_cast<int>(16 / element_bytes(p.x_dtype));
   *plan = Plan{};
   plan->wide = q.n >= kWideColumns;
   plan->pdl = clusters;
-  plan->held = kHeldGroups;
-  const int path = p.path != RMS_PATH_AUTO ? p.path : choose_path(q, clusters, multiprocessors);
+  const int path = p.path != RMS_PATH_AUTO
+                       ? p.path
+                       : choose_path(q, element_bytes(p.x_dtype), clusters, multiprocessors);
   const int logical = plan->wide ? kWideColumns : kNarrowThreads;
+  const int64_t total = q.total;
+  rms_plan_kind kind = kind_of(p, q);
   plan->choice.path = path;
-  plan->choice.vector = q.vector;
-  bool plain = is_plain(p, q);
   if (path == RMS_PATH_WARP) {
-    const int groups = (q.n + kWarpSpan - 1) / kWarpSpan;
-    plain = plain && groups <= kHeldGroups;
-    plan->held = plain && groups <= 2 ? groups : kHeldGroups;
-    const int64_t rows_of_warp = plan->held == 1 ? 4 : plan->held == 2 ? 2 : 1;
-    const int64_t rows_of_block = rows_of_warp * (kWarpThreads / ck::kWarp);
+    if (kind != RMS_PLAN_PLAIN || plan->wide || !all_grouped(full)) kind = RMS_PLAN_OPTIONS;
+    const bool vector = !plan->wide && all_grouped(kGroup);
+    plan->group = kind == RMS_PLAN_PLAIN ? full : vector ? kGroup : 1;
+    const bool is_short = kind == RMS_PLAN_PLAIN && q.n <= kShortColumns;
+    const int64_t lanes = is_short ? kShortColumns / full : ck::kWarp;
     plan->choice.threads = kWarpThreads;
-    plan->choice.blocks = (q.total + rows_of_block - 1) / rows_of_block;
+    plan->choice.blocks = (total * lanes + kWarpThreads - 1) / kWarpThreads;
   } else if (path == RMS_PATH_BLOCK) {
-    plain = plain && q.n <= kHeldGroups * logical;
-    plan->held = plain && q.n <= 4 * logical ? 4 : kHeldGroups;
-    plan->choice.threads = logical / kBlockGroup;
-    plan->choice.blocks = q.total;
+    if (q.n > kManyHeld * logical) kind = RMS_PLAN_OPTIONS;
+    plan->held = q.n <= kFewHeld * logical ? kFewHeld : kManyHeld;
+    plan->group = kind == RMS_PLAN_RESIDUAL && plan->held == kFewHeld ? kGroup : full;
+    if (kind == RMS_PLAN_OPTIONS || !all_grouped(plan->group)) {
+      kind = RMS_PLAN_OPTIONS;
+      plan->group = all_grouped(kGroup) ? kGroup : 1;
+    }
+    plan->choice.threads = logical / plan->group;
+    plan->choice.blocks = total;
   } else {
     if (!clusters || !plan->wide || q.quantisation == RMS_QUANT_TOKEN) {
       return refuse(CK_UNSUPPORTED, RMS_ARG_path);
     }
-    plain = plain && q.n <= kHeldInCluster * logical;
     while (1 << plan->log_cluster < path) ++plan->log_cluster;
-    plan->choice.threads = logical / kClusterGroup / path;
-    plan->choice.blocks = static_cast<int64_t>(q.total) * path;
+    plan->choice.threads = path == 2 ? kWideColumns / 2 : kClusterThreads;
+    plan->group = kClusterGroup;
+    const int64_t held = int64_t{kClusterHeld} * kClusterGroup * plan->choice.threads * path;
+    if (kind != RMS_PLAN_PLAIN || q.n > held || !all_grouped(kClusterGroup)) {
+      kind = RMS_PLAN_OPTIONS;
+      plan->choice.threads = kWideColumns / path;
+      plan->group = 1;
+    }
+    plan->choice.blocks = total * path;
     if (plan->choice.blocks > INT32_MAX) return refuse(CK_BAD_SIZE, RMS_ARG_rows);
   }
-  plan->choice.plain = plain;
+  plan->choice.kind = kind;
+  plan->choice.vector = plan->group;
   return 0;
 }
 

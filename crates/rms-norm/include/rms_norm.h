@@ -158,10 +158,15 @@ int rms_norm_f32(const float* x, const float* gamma, float* y, int64_t rows, int
 /* How rms_norm() would run `params` on a device of this compute capability (10 * major + minor) and
  * number of multiprocessors. Returns what rms_norm() would say of the arguments; reads pointers'
  * values, not what they point to. For tests and for the curious. */
+enum rms_plan_kind {
+  RMS_PLAN_PLAIN = 0,    /* weighted rows of one type without options */
+  RMS_PLAN_RESIDUAL = 1, /* the same with a residual of that type */
+  RMS_PLAN_OPTIONS = 2   /* everything else */
+};
 typedef struct rms_plan {
   int32_t path;     /* rms_path, never RMS_PATH_AUTO */
-  int32_t plain;    /* 1: the instance for contiguous weighted rows without options */
-  int32_t vector;   /* 1: groups of elements are loaded at once */
+  int32_t kind;     /* rms_plan_kind */
+  int32_t vector;   /* adjacent elements that are loaded at once */
   int32_t threads;  /* of a block */
   int64_t blocks;
 } rms_plan;
@@ -174,6 +179,45 @@ int rms_norm_plan(const rms_norm_params* params, int32_t capability, int32_t mul
  * and rstd, which gets scale. `sums` [samples, channels, rows], or null, gets s. Everything else
  * must be 0. s, and y given scale, are exact; on an H200 y is what that kernel writes there. */
 int rms_norm_ggml(const rms_norm_params* params, float* sums, void* stream);
+
+/* BACKWARD of y = (scale * x) * gamma, or of * (1 + gamma):
+ *
+ *   h_j      = dy_j * weight_j                            weight gamma_j, 1 + gamma_j, or 1
+ *   c        = sum_j h_j x_j                              in the order of s, fma chains of h_j and x_j
+ *   k        = ((c / n) * scale) * scale
+ *   dx_j     = scale * fma(-k, x_j, h_j)
+ *   dgamma_j = sum_i dy_ij * (scale_i * x_ij)             over the rows: ck/column_sum.cuh's tree with
+ *                                                         two-float accumulators and exact products
+ *
+ * each rounded as written, results to their type once. x, dy and dx have one type, dgamma gamma's.
+ * dx may be dy or x (same stride). dx or dgamma may be null, not both. Graph nodes: one for dx (and
+ * for the scales, where rstd is null), two more for dgamma. */
+typedef struct rms_norm_backward_params {
+  uint32_t struct_size; /* sizeof(rms_norm_backward_params) */
+  int32_t x_dtype;      /* RMS_F32, RMS_BF16, RMS_F16 */
+  int32_t gamma_dtype;  /* of gamma and dgamma: x's or RMS_F32 */
+  int32_t gamma_mode;   /* RMS_GAMMA_PLAIN or RMS_GAMMA_ONE_PLUS */
+  float eps;            /* >= 0, finite */
+  float reserved;       /* 0 */
+  int64_t n;            /* columns, >= 1 */
+  int64_t rows;         /* >= 0; without rows dgamma becomes 0 (2 nodes) */
+  int64_t x_stride;     /* elements between rows; 0 means n */
+  int64_t dy_stride;
+  int64_t dx_stride;
+  const void* x;        /* [rows, n] */
+  const void* gamma;    /* [n]; null: no weight */
+  const void* dy;       /* [rows, n] */
+  const float* rstd;    /* [rows]: scales of the forward call; null: computed again */
+  void* dx;             /* [rows, n] */
+  void* dgamma;         /* [n] */
+  void* workspace;      /* 16-byte aligned, not zeroed; needed for dgamma */
+  size_t workspace_bytes;
+} rms_norm_backward_params;
+
+/* Bytes of workspace that rms_norm_backward() needs for these params; 0 where it refuses them. */
+size_t rms_norm_backward_workspace_bytes(const rms_norm_backward_params* params);
+
+int rms_norm_backward(const rms_norm_backward_params* params, void* stream);
 
 /* BASELINE, for tests and the bench: the design that rms_norm() replaces, one block of 1024 (or 256)
  * threads a row, scalar loads, x read twice. Packed f32 rows; exact. */

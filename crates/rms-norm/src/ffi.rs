@@ -173,11 +173,15 @@ const _: () = {
     ["Offset of field: rms_norm_params::rstd"]
         [::std::mem::offset_of!(rms_norm_params, rstd) - 352usize];
 };
+pub const RMS_PLAN_PLAIN: rms_plan_kind = 0;
+pub const RMS_PLAN_RESIDUAL: rms_plan_kind = 1;
+pub const RMS_PLAN_OPTIONS: rms_plan_kind = 2;
+pub type rms_plan_kind = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct rms_plan {
     pub path: i32,
-    pub plain: i32,
+    pub kind: i32,
     pub vector: i32,
     pub threads: i32,
     pub blocks: i64,
@@ -187,10 +191,78 @@ const _: () = {
     ["Size of rms_plan"][::std::mem::size_of::<rms_plan>() - 24usize];
     ["Alignment of rms_plan"][::std::mem::align_of::<rms_plan>() - 8usize];
     ["Offset of field: rms_plan::path"][::std::mem::offset_of!(rms_plan, path) - 0usize];
-    ["Offset of field: rms_plan::plain"][::std::mem::offset_of!(rms_plan, plain) - 4usize];
+    ["Offset of field: rms_plan::kind"][::std::mem::offset_of!(rms_plan, kind) - 4usize];
     ["Offset of field: rms_plan::vector"][::std::mem::offset_of!(rms_plan, vector) - 8usize];
     ["Offset of field: rms_plan::threads"][::std::mem::offset_of!(rms_plan, threads) - 12usize];
     ["Offset of field: rms_plan::blocks"][::std::mem::offset_of!(rms_plan, blocks) - 16usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct rms_norm_backward_params {
+    pub struct_size: u32,
+    pub x_dtype: i32,
+    pub gamma_dtype: i32,
+    pub gamma_mode: i32,
+    pub eps: f32,
+    pub reserved: f32,
+    pub n: i64,
+    pub rows: i64,
+    pub x_stride: i64,
+    pub dy_stride: i64,
+    pub dx_stride: i64,
+    pub x: *const ::std::os::raw::c_void,
+    pub gamma: *const ::std::os::raw::c_void,
+    pub dy: *const ::std::os::raw::c_void,
+    pub rstd: *const f32,
+    pub dx: *mut ::std::os::raw::c_void,
+    pub dgamma: *mut ::std::os::raw::c_void,
+    pub workspace: *mut ::std::os::raw::c_void,
+    pub workspace_bytes: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of rms_norm_backward_params"]
+        [::std::mem::size_of::<rms_norm_backward_params>() - 128usize];
+    ["Alignment of rms_norm_backward_params"]
+        [::std::mem::align_of::<rms_norm_backward_params>() - 8usize];
+    ["Offset of field: rms_norm_backward_params::struct_size"]
+        [::std::mem::offset_of!(rms_norm_backward_params, struct_size) - 0usize];
+    ["Offset of field: rms_norm_backward_params::x_dtype"]
+        [::std::mem::offset_of!(rms_norm_backward_params, x_dtype) - 4usize];
+    ["Offset of field: rms_norm_backward_params::gamma_dtype"]
+        [::std::mem::offset_of!(rms_norm_backward_params, gamma_dtype) - 8usize];
+    ["Offset of field: rms_norm_backward_params::gamma_mode"]
+        [::std::mem::offset_of!(rms_norm_backward_params, gamma_mode) - 12usize];
+    ["Offset of field: rms_norm_backward_params::eps"]
+        [::std::mem::offset_of!(rms_norm_backward_params, eps) - 16usize];
+    ["Offset of field: rms_norm_backward_params::reserved"]
+        [::std::mem::offset_of!(rms_norm_backward_params, reserved) - 20usize];
+    ["Offset of field: rms_norm_backward_params::n"]
+        [::std::mem::offset_of!(rms_norm_backward_params, n) - 24usize];
+    ["Offset of field: rms_norm_backward_params::rows"]
+        [::std::mem::offset_of!(rms_norm_backward_params, rows) - 32usize];
+    ["Offset of field: rms_norm_backward_params::x_stride"]
+        [::std::mem::offset_of!(rms_norm_backward_params, x_stride) - 40usize];
+    ["Offset of field: rms_norm_backward_params::dy_stride"]
+        [::std::mem::offset_of!(rms_norm_backward_params, dy_stride) - 48usize];
+    ["Offset of field: rms_norm_backward_params::dx_stride"]
+        [::std::mem::offset_of!(rms_norm_backward_params, dx_stride) - 56usize];
+    ["Offset of field: rms_norm_backward_params::x"]
+        [::std::mem::offset_of!(rms_norm_backward_params, x) - 64usize];
+    ["Offset of field: rms_norm_backward_params::gamma"]
+        [::std::mem::offset_of!(rms_norm_backward_params, gamma) - 72usize];
+    ["Offset of field: rms_norm_backward_params::dy"]
+        [::std::mem::offset_of!(rms_norm_backward_params, dy) - 80usize];
+    ["Offset of field: rms_norm_backward_params::rstd"]
+        [::std::mem::offset_of!(rms_norm_backward_params, rstd) - 88usize];
+    ["Offset of field: rms_norm_backward_params::dx"]
+        [::std::mem::offset_of!(rms_norm_backward_params, dx) - 96usize];
+    ["Offset of field: rms_norm_backward_params::dgamma"]
+        [::std::mem::offset_of!(rms_norm_backward_params, dgamma) - 104usize];
+    ["Offset of field: rms_norm_backward_params::workspace"]
+        [::std::mem::offset_of!(rms_norm_backward_params, workspace) - 112usize];
+    ["Offset of field: rms_norm_backward_params::workspace_bytes"]
+        [::std::mem::offset_of!(rms_norm_backward_params, workspace_bytes) - 120usize];
 };
 unsafe extern "C" {
     pub fn rms_abi_version() -> u32;
@@ -220,6 +292,11 @@ unsafe extern "C" {
     pub fn rms_norm_ggml(
         params: *const rms_norm_params,
         sums: *mut f32,
+        stream: *mut ::std::os::raw::c_void,
+    ) -> ::std::os::raw::c_int;
+    pub fn rms_norm_backward_workspace_bytes(params: *const rms_norm_backward_params) -> usize;
+    pub fn rms_norm_backward(
+        params: *const rms_norm_backward_params,
         stream: *mut ::std::os::raw::c_void,
     ) -> ::std::os::raw::c_int;
     pub fn rms_baseline_f32(
@@ -260,6 +337,12 @@ pub type rms_norm_plan_fn = unsafe extern "C" fn(
 pub type rms_norm_ggml_fn = unsafe extern "C" fn(
     params: *const rms_norm_params,
     sums: *mut f32,
+    stream: *mut ::std::os::raw::c_void,
+) -> ::std::os::raw::c_int;
+pub type rms_norm_backward_workspace_bytes_fn =
+    unsafe extern "C" fn(params: *const rms_norm_backward_params) -> usize;
+pub type rms_norm_backward_fn = unsafe extern "C" fn(
+    params: *const rms_norm_backward_params,
     stream: *mut ::std::os::raw::c_void,
 ) -> ::std::os::raw::c_int;
 pub type rms_baseline_f32_fn = unsafe extern "C" fn(

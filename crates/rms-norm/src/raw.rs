@@ -66,7 +66,7 @@ pub fn plan(
     multiprocessors: i32,
 ) -> Result<ffi::rms_plan> {
     library!(params, capability, multiprocessors => {
-        let mut plan = ffi::rms_plan { path: 0, plain: 0, vector: 0, threads: 0, blocks: 0 };
+        let mut plan = ffi::rms_plan { path: 0, kind: 0, vector: 0, threads: 0, blocks: 0 };
         // SAFETY: it reads the struct, follows no pointer in it, and writes the plan.
         let code = unsafe { ffi::rms_norm_plan(params, capability, multiprocessors, &mut plan) };
         launch::status(code, error_string).map(|()| plan)

@@ -107,12 +107,9 @@ CK_DEVICE Row row_at(const Problem& p, int index) {
 }
 
 CK_DEVICE int64_t offset_of(const Row& r, const int64_t (&strides)[3]) {
-  if (CK_MUTANT(rms_offsets_in_32_bits)) {
-    return static_cast<int>(r.row * static_cast<int>(strides[0]) +
-                            r.channel * static_cast<int>(strides[1]) +
-                            r.sample * static_cast<int>(strides[2]));
-  }
-  return r.row * strides[0] + r.channel * strides[1] + r.sample * strides[2];
+  const int64_t offset = r.row * strides[0] + r.channel * strides[1] + r.sample * strides[2];
+  // Offsets that wrap around too early, at a size that the simulator can hold.
+  return CK_MUTANT(rms_offsets_wrap) ? offset % 4096 : offset;
 }
 
 // Of a tensor that repeats.

@@ -200,7 +200,7 @@ typedef struct rms_norm_backward_params {
   float eps;            /* >= 0, finite */
   float reserved;       /* 0 */
   int64_t n;            /* columns, >= 1 */
-  int64_t rows;         /* >= 0; without rows dgamma becomes 0 (2 nodes) */
+  int64_t rows;         /* >= 0; without rows dgamma becomes 0 (1 node) */
   int64_t x_stride;     /* elements between rows; 0 means n */
   int64_t dy_stride;
   int64_t dx_stride;

@@ -6,9 +6,11 @@
 //! that the published package does not hold.
 
 mod arguments;
+mod backward;
 mod batches;
 mod dispatch;
 mod ggml;
+mod large;
 mod layouts;
 mod options;
 mod real;
@@ -28,6 +30,8 @@ pub fn cases() -> Vec<Case> {
     cases.extend(options::cases());
     cases.extend(values::cases());
     cases.extend(batches::cases());
+    cases.extend(backward::cases());
+    cases.extend(large::cases());
     cases.extend(ggml::cases());
     cases.extend(dispatch::cases());
     cases.extend(arguments::cases());

@@ -127,7 +127,7 @@ pub(super) struct Spec {
 }
 
 /// Elements up to which a case is run in the simulator.
-const SIMULATED: usize = 5000;
+const SIMULATED: usize = 2100;
 /// Elements from which a case is large.
 const LARGE: usize = 1 << 23;
 
@@ -488,7 +488,9 @@ impl Spec {
     fn tags(&self) -> Tags {
         let work = self.total() * self.n;
         let mut tags = self.tags;
-        if work <= SIMULATED && self.total() <= 40 {
+        // Other kinds of values take no other way through a kernel.
+        let telling = matches!(self.kind, Kind::Normal | Kind::Tiny);
+        if work <= SIMULATED && self.total() <= 40 && telling {
             tags = tags | Tags::SIMULATE;
         }
         if work >= LARGE {

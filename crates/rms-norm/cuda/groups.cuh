@@ -156,13 +156,27 @@ CK_DEVICE void load_groups(const T* row, const Columns<kN>& from, const Columns<
   CK_UNROLL
   for (int k = 0; k < kN; ++k) groups[k] = unpack<T, kV>(bits[k]);
 }
+// One store: of an assignment nvcc makes four where the vector is the last that a kernel stores.
+template <typename B>
+CK_DEVICE void store_bits(void* p, const B& bits) {
+#if defined(CK_SIM)
+  *static_cast<B*>(p) = bits;
+#else
+  __stwb(static_cast<B*>(p), bits);
+#endif
+}
+CK_DEVICE void store_bits(void* p, const BitsOf<32>::type& bits) {
+  store_bits(p, bits.low);
+  store_bits(static_cast<uint4*>(p) + 1, bits.high);
+}
+
 template <typename T, int kV, int kN>
 CK_DEVICE void store_groups(T* row, const Columns<kN>& columns, int n,
                             const Group<kV> (&groups)[kN]) {
   CK_UNROLL
   for (int k = 0; k < kN; ++k) {
     if (columns.at[k] < n) {
-      *reinterpret_cast<Bits<T, kV>*>(row + columns.at[k]) = pack(groups[k], T{});
+      store_bits(row + columns.at[k], pack(groups[k], T{}));
     }
   }
 }

@@ -20,13 +20,17 @@ static int launch_plain(const Problem& problem, const Plan& plan, const ck::Laun
     return ck::launch<norm_cluster<T>>(config, problem, plan.log_cluster);
   }
   if (problem.n <= kShortColumns) {
-    return ck::launch<norm_warp<T, kV, kShortColumns / kV, 1>>(config, problem);
+    return ck::launch<norm_warp<T, kV, kShortColumns / kV, 1, kNarrowThreads>>(config, problem);
   }
   constexpr int kSpan = ck::kWarp * kV;
   if (problem.n <= kNarrowThreads) {
-    return ck::launch<norm_warp<T, kV, ck::kWarp, kNarrowThreads / kSpan>>(config, problem);
+    constexpr int kHeld = kNarrowThreads / kSpan;
+    return ck::launch<norm_warp<T, kV, ck::kWarp, kHeld, kNarrowThreads>>(config, problem);
   }
-  return ck::launch<norm_warp<T, kV, ck::kWarp, kWideColumns / kSpan>>(config, problem);
+  constexpr int kHeld = kWideColumns / kSpan;
+  return problem.n < kWideColumns
+             ? ck::launch<norm_warp<T, kV, ck::kWarp, kHeld, kNarrowThreads>>(config, problem)
+             : ck::launch<norm_warp<T, kV, ck::kWarp, kHeld, kWideColumns>>(config, problem);
 }
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Plain rows of less than 1024 columns, in whole vectors: kLanes lanes a row, without barriers.
+// Plain rows of up to 1024 columns, in whole vectors: kLanes lanes a row, without barriers.
 //
 // Lane l of a row stands for the logical threads span s + kV l + i of each set s, span = kLanes kV.
 // A row has at most kHeld span columns, all of which stay in registers.
@@ -12,10 +12,11 @@
 
 namespace rms {
 
-template <typename T, int kV, int kLanes, int kHeld>
+// kLogical: threads of rms_norm.h's order.
+template <typename T, int kV, int kLanes, int kHeld, int kLogical>
 CK_KERNEL_BLOCKS(kWarpThreads, 1) norm_warp(const Problem problem) {
   constexpr int kSpan = kLanes * kV;
-  constexpr int kAllSets = kNarrowThreads / kSpan;
+  constexpr int kAllSets = kLogical / kSpan;
   constexpr int kSets = kHeld < kAllSets ? kHeld : kAllSets;
   Problem p = seen_by<T, kPlain>(problem);
   const Columns<kHeld> columns = columns_from<kHeld>(threadIdx.x % kLanes * kV, kSpan);

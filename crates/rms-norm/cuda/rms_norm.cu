@@ -215,9 +215,16 @@ static rms_plan_kind kind_of(const rms_norm_params& p, const Problem& q) {
 
 // Bytes of a row from which a cluster pays for the hand-over, where rows do not fill the machine.
 constexpr int64_t kClusterBytes = 32 << 10;
+// Rows from which a warp each keeps the machine busy.
+constexpr int64_t kWarpRowsOfMultiprocessor = 16;
 
-static int choose_path(const Problem& q, int64_t element, bool clusters, int64_t multiprocessors) {
+static int choose_path(const Problem& q, rms_plan_kind kind, int64_t element, bool clusters,
+                       int64_t multiprocessors) {
   if (q.n < kWideColumns) return RMS_PATH_WARP;
+  if (q.n == kWideColumns && kind == RMS_PLAN_PLAIN &&
+      q.total >= kWarpRowsOfMultiprocessor * multiprocessors) {
+    return RMS_PATH_WARP;
+  }
   if (clusters && q.n * element >= kClusterBytes && q.quantisation != RMS_QUANT_TOKEN &&
       q.total * 8 <= multiprocessors) {
     return RMS_PATH_CLUSTER_8;
@@ -244,15 +251,17 @@ static int make_plan(const rms_norm_params& p, Checked* c, int capability, int m
   *plan = Plan{};
   plan->wide = q.n >= kWideColumns;
   plan->pdl = clusters;
+  rms_plan_kind kind = kind_of(p, q);
   const int path = p.path != RMS_PATH_AUTO
                        ? p.path
-                       : choose_path(q, element_bytes(p.x_dtype), clusters, multiprocessors);
+                       : choose_path(q, kind, element_bytes(p.x_dtype), clusters, multiprocessors);
   const int logical = plan->wide ? kWideColumns : kNarrowThreads;
   const int64_t total = q.total;
-  rms_plan_kind kind = kind_of(p, q);
   plan->choice.path = path;
   if (path == RMS_PATH_WARP) {
-    if (kind != RMS_PLAN_PLAIN || plan->wide || !all_grouped(full)) kind = RMS_PLAN_OPTIONS;
+    if (kind != RMS_PLAN_PLAIN || q.n > kWideColumns || !all_grouped(full)) {
+      kind = RMS_PLAN_OPTIONS;
+    }
     const bool vector = !plan->wide && all_grouped(kGroup);
     plan->group = kind == RMS_PLAN_PLAIN ? full : vector ? kGroup : 1;
     const bool is_short = kind == RMS_PLAN_PLAIN && q.n <= kShortColumns;

@@ -25,7 +25,7 @@ use crate::{Dtype, GammaMode, ResidualMode, ffi, raw};
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 #[cfg(doc)]
 use launch::Error;
-use launch::{Call, Result};
+use launch::{Call, Result, Workspace};
 use std::ptr;
 use std::sync::Arc;
 
@@ -289,7 +289,11 @@ pub fn norm<T: Element, W: Weight, R: Weight>(
     if in_place == problem.x.is_some() {
         return Err(launch::Error::invalid(
             "x",
-            if in_place { "given beside y" } else { "missing" },
+            if in_place {
+                "given beside y"
+            } else {
+                "missing"
+            },
             if in_place {
                 "None where y is in place"
             } else {
@@ -423,4 +427,107 @@ pub fn norm_ggml(
     p.rstd = call.optional_output("rstd", rstd)?;
     // SAFETY: as in `norm`.
     call.run(|stream| unsafe { raw::norm_ggml_status(&p, sums, stream) })
+}
+
+/// The inputs of a backward call, packed rows.
+pub struct Backward<'a, T: Element, W: Weight = T> {
+    /// Columns, at least 1.
+    pub n: usize,
+    /// Rows.
+    pub rows: usize,
+    /// The forward call's input.
+    pub x: CudaView<'a, T>,
+    /// The weight.
+    pub gamma: Option<CudaView<'a, W>>,
+    /// How it entered: [`GammaMode::Plain`] or [`GammaMode::OnePlus`].
+    pub gamma_mode: GammaMode,
+    /// The gradient of y.
+    pub dy: CudaView<'a, T>,
+    /// The forward call's scales; without them they are computed again.
+    pub rstd: Option<CudaView<'a, f32>>,
+    /// Inside the root.
+    pub eps: f32,
+}
+
+/// The gradients of x and of the weight, each on request, at least one; the second needs a workspace
+/// of [`backward_workspace_bytes`].
+///
+/// # Errors
+/// As [`norm`].
+pub fn backward<T: Element, W: Weight>(
+    stream: &Arc<CudaStream>,
+    problem: &Backward<'_, T, W>,
+    dx: Option<&mut CudaViewMut<'_, T>>,
+    dgamma: Option<&mut CudaViewMut<'_, W>>,
+    workspace: Option<&mut Workspace>,
+) -> Result<()> {
+    raw::abi_version()?;
+    let count = problem.rows.saturating_mul(problem.n);
+    at_least("x", Some(problem.x.len()), count)?;
+    at_least("dy", Some(problem.dy.len()), count)?;
+    let length = problem.gamma.as_ref().map(DeviceSlice::len);
+    at_least("gamma", length, problem.n)?;
+    let length = problem.rstd.as_ref().map(DeviceSlice::len);
+    at_least("rstd", length, problem.rows)?;
+    at_least("dx", dx.as_ref().map(|x| x.len()), count)?;
+    at_least("dgamma", dgamma.as_ref().map(|x| x.len()), problem.n)?;
+    let mut call = Call::on(stream, raw::error_string)?;
+    let mut p = backward_params(problem);
+    p.x = call.input("x", &problem.x)?.cast();
+    p.dy = call.input("dy", &problem.dy)?.cast();
+    p.gamma = call.optional_input("gamma", problem.gamma.as_ref())?.cast();
+    p.rstd = call.optional_input("rstd", problem.rstd.as_ref())?;
+    p.dx = call.optional_output("dx", dx)?.cast();
+    p.dgamma = call.optional_output("dgamma", dgamma)?.cast();
+    if let Some(workspace) = workspace {
+        p.workspace_bytes = raw::backward_workspace_bytes(&p)?;
+        p.workspace = call.workspace(workspace, p.workspace_bytes)?;
+    }
+    // SAFETY: every pointer is of a live buffer in the stream's context, at least as long as the
+    // sizes say, and its guard is held until the work is queued.
+    call.run(|stream| unsafe { raw::backward_status(&p, stream) })
+}
+
+/// Bytes of workspace with which [`backward`] makes the gradient of the weight.
+///
+/// # Errors
+/// [`Error::NotBuilt`] in documentation builds.
+pub fn backward_workspace_bytes<T: Element, W: Weight>(
+    problem: &Backward<'_, T, W>,
+) -> Result<usize> {
+    let mut p = backward_params(problem);
+    // Sizes alone count, and whether there are scales and a gradient to make.
+    p.dgamma = ptr::NonNull::dangling().as_ptr();
+    p.rstd = match problem.rstd {
+        Some(_) => ptr::NonNull::dangling().as_ptr(),
+        None => ptr::null(),
+    };
+    raw::backward_workspace_bytes(&p)
+}
+
+/// The params struct with every pointer null.
+fn backward_params<T: Element, W: Weight>(
+    problem: &Backward<'_, T, W>,
+) -> ffi::rms_norm_backward_params {
+    ffi::rms_norm_backward_params {
+        struct_size: size_of::<ffi::rms_norm_backward_params>() as u32,
+        x_dtype: T::DTYPE.code(),
+        gamma_dtype: W::DTYPE.code(),
+        gamma_mode: problem.gamma_mode.code(),
+        eps: problem.eps,
+        reserved: 0.0,
+        n: int64(problem.n),
+        rows: int64(problem.rows),
+        x_stride: 0,
+        dy_stride: 0,
+        dx_stride: 0,
+        x: ptr::null(),
+        gamma: ptr::null(),
+        dy: ptr::null(),
+        rstd: ptr::null(),
+        dx: ptr::null_mut(),
+        dgamma: ptr::null_mut(),
+        workspace: ptr::null_mut(),
+        workspace_bytes: 0,
+    }
 }

@@ -256,10 +256,16 @@ pub fn ggml_sum(x: &[f32]) -> f32 {
     let warps: Vec<f32> = (0..threads / 32)
         .map(|warp| {
             let lanes = std::array::from_fn(|lane| {
-                exact_math::tree::strided_chain(x.len(), threads, warp * 32 + lane, 0.0, |sum, j| {
-                    let v = flush(x[j]);
-                    flush(v.mul_add(v, sum))
-                })
+                exact_math::tree::strided_chain(
+                    x.len(),
+                    threads,
+                    warp * 32 + lane,
+                    0.0,
+                    |sum, j| {
+                        let v = flush(x[j]);
+                        flush(v.mul_add(v, sum))
+                    },
+                )
             });
             exact_math::tree::butterfly(lanes, |a, b| flush(a + b))
         })

@@ -131,3 +131,40 @@ pub(crate) unsafe fn norm_ggml_status(
         library!(params, sums, stream => Ok(unsafe { ffi::rms_norm_ggml(params, sums, stream) }));
     status.unwrap_or(-1)
 }
+
+/// Bytes of workspace that [`backward`] needs; 0 for params that it refuses.
+///
+/// # Errors
+/// As [`abi_version`].
+pub fn backward_workspace_bytes(params: &ffi::rms_norm_backward_params) -> Result<usize> {
+    // SAFETY: it reads the struct's scalars and follows no pointer.
+    library!(params => Ok(unsafe { ffi::rms_norm_backward_workspace_bytes(params) }))
+}
+
+/// Queues `rms_norm_backward` on `stream`.
+///
+/// # Safety
+/// As [`norm`], for the pointers of these params; the workspace has as many bytes as they say.
+///
+/// # Errors
+/// What the library's status says.
+pub unsafe fn backward(params: &ffi::rms_norm_backward_params, stream: *mut c_void) -> Result<()> {
+    library!(params, stream => {
+        // SAFETY: the caller promises all that the header asks for.
+        launch::status(unsafe { ffi::rms_norm_backward(params, stream) }, error_string)
+    })
+}
+
+/// [`backward`] for a caller that makes its own error of the status. Without the library: -1.
+///
+/// # Safety
+/// As [`backward`].
+pub(crate) unsafe fn backward_status(
+    params: &ffi::rms_norm_backward_params,
+    stream: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller promises all that the header asks for.
+    let status: Result<c_int> =
+        library!(params, stream => Ok(unsafe { ffi::rms_norm_backward(params, stream) }));
+    status.unwrap_or(-1)
+}

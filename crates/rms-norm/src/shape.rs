@@ -34,10 +34,7 @@ mod tests {
     #[test]
     fn the_last_row_needs_no_gap_behind_it() {
         assert_eq!(extent(10, [3, 2, 1], [12, 40, 99]), 10 + 24 + 40);
-        assert_eq!(
-            extent(10, [3, 2, 2], packed(10, [3, 2, 2])),
-            10 * 3 * 2 * 2
-        );
+        assert_eq!(extent(10, [3, 2, 2], packed(10, [3, 2, 2])), 10 * 3 * 2 * 2);
         assert_eq!(extent(10, [3, 0, 1], [12, 40, 99]), 0);
     }
 

@@ -74,25 +74,55 @@ fn refused(spec: Spec, code: u32, alter: Alter) -> Case {
 
 fn enums_and_types() -> Vec<Case> {
     let rows: Vec<(&str, u32, Alter)> = vec![
-        ("struct-size-0", BAD_STRUCT + RMS_ARG_struct_size, |p| p.struct_size = 0),
-        ("struct-size-long", BAD_STRUCT + RMS_ARG_struct_size, |p| p.struct_size += 8),
+        ("struct-size-0", BAD_STRUCT + RMS_ARG_struct_size, |p| {
+            p.struct_size = 0
+        }),
+        ("struct-size-long", BAD_STRUCT + RMS_ARG_struct_size, |p| {
+            p.struct_size += 8
+        }),
         ("x-dtype-3", BAD_ENUM + RMS_ARG_x_dtype, |p| p.x_dtype = 3),
-        ("x-dtype-minus-1", BAD_ENUM + RMS_ARG_x_dtype, |p| p.x_dtype = -1),
-        ("gamma-dtype-3", BAD_ENUM + RMS_ARG_gamma_dtype, |p| p.gamma_dtype = 3),
+        ("x-dtype-minus-1", BAD_ENUM + RMS_ARG_x_dtype, |p| {
+            p.x_dtype = -1
+        }),
+        ("gamma-dtype-3", BAD_ENUM + RMS_ARG_gamma_dtype, |p| {
+            p.gamma_dtype = 3
+        }),
         ("y-dtype-5", BAD_ENUM + RMS_ARG_y_dtype, |p| p.y_dtype = 5),
-        ("residual-dtype-4", BAD_ENUM + RMS_ARG_residual_dtype, |p| p.residual_dtype = 4),
-        ("gamma-mode-3", BAD_ENUM + RMS_ARG_gamma_mode, |p| p.gamma_mode = 3),
-        ("residual-mode-2", BAD_ENUM + RMS_ARG_residual_mode, |p| p.residual_mode = 2),
-        ("quantisation-3", BAD_ENUM + RMS_ARG_quantisation, |p| p.quantisation = 3),
+        ("residual-dtype-4", BAD_ENUM + RMS_ARG_residual_dtype, |p| {
+            p.residual_dtype = 4
+        }),
+        ("gamma-mode-3", BAD_ENUM + RMS_ARG_gamma_mode, |p| {
+            p.gamma_mode = 3
+        }),
+        ("residual-mode-2", BAD_ENUM + RMS_ARG_residual_mode, |p| {
+            p.residual_mode = 2
+        }),
+        ("quantisation-3", BAD_ENUM + RMS_ARG_quantisation, |p| {
+            p.quantisation = 3
+        }),
         ("path-3", BAD_ENUM + RMS_ARG_path, |p| p.path = 3),
         ("path-33", BAD_ENUM + RMS_ARG_path, |p| p.path = 33),
-        ("gamma-bf16", UNSUPPORTED + RMS_ARG_gamma_dtype, |p| p.gamma_dtype = 1),
+        ("gamma-bf16", UNSUPPORTED + RMS_ARG_gamma_dtype, |p| {
+            p.gamma_dtype = 1
+        }),
         ("y-bf16", UNSUPPORTED + RMS_ARG_y_dtype, |p| p.y_dtype = 1),
-        ("residual-f16", UNSUPPORTED + RMS_ARG_residual_dtype, |p| p.residual_dtype = 2),
-        ("y-fp8-unquantised", UNSUPPORTED + RMS_ARG_quantisation, |p| p.y_dtype = 3),
-        ("quantised-f32", UNSUPPORTED + RMS_ARG_quantisation, |p| p.quantisation = 1),
-        ("fp8-of-f32", UNSUPPORTED + RMS_ARG_y_dtype, |p| (p.y_dtype, p.quantisation) = (3, 1)),
-        ("path-cluster-narrow", UNSUPPORTED + RMS_ARG_path, |p| p.path = 4),
+        ("residual-f16", UNSUPPORTED + RMS_ARG_residual_dtype, |p| {
+            p.residual_dtype = 2
+        }),
+        (
+            "y-fp8-unquantised",
+            UNSUPPORTED + RMS_ARG_quantisation,
+            |p| p.y_dtype = 3,
+        ),
+        ("quantised-f32", UNSUPPORTED + RMS_ARG_quantisation, |p| {
+            p.quantisation = 1
+        }),
+        ("fp8-of-f32", UNSUPPORTED + RMS_ARG_y_dtype, |p| {
+            (p.y_dtype, p.quantisation) = (3, 1)
+        }),
+        ("path-cluster-narrow", UNSUPPORTED + RMS_ARG_path, |p| {
+            p.path = 4
+        }),
     ];
     let mut cases: Vec<Case> = rows
         .into_iter()
@@ -118,39 +148,77 @@ fn enums_and_types() -> Vec<Case> {
 fn sizes_and_scalars() -> Vec<Case> {
     let rows: Vec<(&str, u32, Alter)> = vec![
         ("eps-nan", BAD_VALUE + RMS_ARG_eps, |p| p.eps = f32::NAN),
-        ("eps-infinite", BAD_VALUE + RMS_ARG_eps, |p| p.eps = f32::INFINITY),
+        ("eps-infinite", BAD_VALUE + RMS_ARG_eps, |p| {
+            p.eps = f32::INFINITY
+        }),
         ("eps-negative", BAD_VALUE + RMS_ARG_eps, |p| p.eps = -1e-6),
         ("n-0", BAD_SIZE + RMS_ARG_n, |p| p.n = 0),
         ("n-minus-1", BAD_SIZE + RMS_ARG_n, |p| p.n = -1),
         ("n-too-large", BAD_SIZE + RMS_ARG_n, |p| p.n = TOO_LARGE),
         ("rows-minus-1", BAD_SIZE + RMS_ARG_rows, |p| p.rows = -1),
-        ("rows-too-many", BAD_SIZE + RMS_ARG_rows, |p| p.rows = TOO_LARGE),
-        ("channels-minus-1", BAD_SIZE + RMS_ARG_channels, |p| p.channels = -1),
-        ("channels-too-many", BAD_SIZE + RMS_ARG_channels, |p| p.channels = TOO_LARGE),
-        ("samples-minus-1", BAD_SIZE + RMS_ARG_samples, |p| p.samples = -1),
-        ("samples-too-many", BAD_SIZE + RMS_ARG_samples, |p| p.samples = TOO_LARGE),
+        ("rows-too-many", BAD_SIZE + RMS_ARG_rows, |p| {
+            p.rows = TOO_LARGE
+        }),
+        ("channels-minus-1", BAD_SIZE + RMS_ARG_channels, |p| {
+            p.channels = -1
+        }),
+        ("channels-too-many", BAD_SIZE + RMS_ARG_channels, |p| {
+            p.channels = TOO_LARGE
+        }),
+        ("samples-minus-1", BAD_SIZE + RMS_ARG_samples, |p| {
+            p.samples = -1
+        }),
+        ("samples-too-many", BAD_SIZE + RMS_ARG_samples, |p| {
+            p.samples = TOO_LARGE
+        }),
         ("too-many-in-all", BAD_SIZE + RMS_ARG_channels, |p| {
             (p.rows, p.channels) = (1 << 20, 1 << 20);
         }),
         ("too-many-with-samples", BAD_SIZE + RMS_ARG_samples, |p| {
             (p.rows, p.channels, p.samples) = (1 << 20, 1 << 10, 1 << 10);
         }),
-        ("gamma-size-minus-1", BAD_SIZE + RMS_ARG_gamma_sizes, |p| p.gamma_sizes[2] = -1),
-        ("add-size-too-large", BAD_SIZE + RMS_ARG_add_sizes, |p| p.add_sizes[1] = TOO_LARGE),
-        ("x-stride-minus-8", BAD_STRIDE + RMS_ARG_x_strides, |p| p.x_strides[0] = -8),
-        ("x-stride-absurd", BAD_STRIDE + RMS_ARG_x_strides, |p| p.x_strides[2] = ABSURD),
-        ("residual-stride-negative", BAD_STRIDE + RMS_ARG_residual_strides, |p| {
-            p.residual_strides[1] = -1;
+        ("gamma-size-minus-1", BAD_SIZE + RMS_ARG_gamma_sizes, |p| {
+            p.gamma_sizes[2] = -1
         }),
-        ("gamma-stride-negative", BAD_STRIDE + RMS_ARG_gamma_strides, |p| {
-            p.gamma_strides[0] = -1;
+        ("add-size-too-large", BAD_SIZE + RMS_ARG_add_sizes, |p| {
+            p.add_sizes[1] = TOO_LARGE
         }),
-        ("add-stride-absurd", BAD_STRIDE + RMS_ARG_add_strides, |p| p.add_strides[0] = ABSURD),
-        ("y-stride-7", BAD_STRIDE + RMS_ARG_y_strides, |p| p.y_strides[0] = 7),
-        ("y-channels-overlap", BAD_STRIDE + RMS_ARG_y_strides, |p| p.y_strides[1] = 16),
-        ("residual-out-stride-7", BAD_STRIDE + RMS_ARG_residual_out_strides, |p| {
-            p.residual_out_strides[0] = 7;
+        ("x-stride-minus-8", BAD_STRIDE + RMS_ARG_x_strides, |p| {
+            p.x_strides[0] = -8
         }),
+        ("x-stride-absurd", BAD_STRIDE + RMS_ARG_x_strides, |p| {
+            p.x_strides[2] = ABSURD
+        }),
+        (
+            "residual-stride-negative",
+            BAD_STRIDE + RMS_ARG_residual_strides,
+            |p| {
+                p.residual_strides[1] = -1;
+            },
+        ),
+        (
+            "gamma-stride-negative",
+            BAD_STRIDE + RMS_ARG_gamma_strides,
+            |p| {
+                p.gamma_strides[0] = -1;
+            },
+        ),
+        ("add-stride-absurd", BAD_STRIDE + RMS_ARG_add_strides, |p| {
+            p.add_strides[0] = ABSURD
+        }),
+        ("y-stride-7", BAD_STRIDE + RMS_ARG_y_strides, |p| {
+            p.y_strides[0] = 7
+        }),
+        ("y-channels-overlap", BAD_STRIDE + RMS_ARG_y_strides, |p| {
+            p.y_strides[1] = 16
+        }),
+        (
+            "residual-out-stride-7",
+            BAD_STRIDE + RMS_ARG_residual_out_strides,
+            |p| {
+                p.residual_out_strides[0] = 7;
+            },
+        ),
     ];
     let mut cases: Vec<Case> = rows
         .into_iter()
@@ -179,19 +247,41 @@ fn pointers() -> Vec<Case> {
     let rows: Vec<(&str, u32, Alter)> = vec![
         ("null-x", NULL_POINTER + RMS_ARG_x, |p| p.x = null()),
         ("null-y", NULL_POINTER + RMS_ARG_y, |p| p.y = null_mut()),
-        ("null-residual", NULL_POINTER + RMS_ARG_residual, |p| p.residual = null()),
-        ("misaligned-x", MISALIGNED + RMS_ARG_x, |p| p.x = off(p.x)),
-        ("misaligned-residual", MISALIGNED + RMS_ARG_residual, |p| p.residual = off(p.residual)),
-        ("misaligned-gamma", MISALIGNED + RMS_ARG_gamma, |p| p.gamma = off(p.gamma)),
-        ("misaligned-add", MISALIGNED + RMS_ARG_add, |p| p.add = off(p.add)),
-        ("misaligned-y", MISALIGNED + RMS_ARG_y, |p| p.y = off_mut(p.y)),
-        ("misaligned-residual-out", MISALIGNED + RMS_ARG_residual_out, |p| {
-            p.residual_out = off_mut(p.residual_out);
+        ("null-residual", NULL_POINTER + RMS_ARG_residual, |p| {
+            p.residual = null()
         }),
-        ("misaligned-rstd", MISALIGNED + RMS_ARG_rstd, |p| p.rstd = off_mut(p.rstd)),
-        ("y-on-residual", OVERLAP + RMS_ARG_y, |p| p.y = p.residual.cast_mut()),
-        ("y-on-gamma", OVERLAP + RMS_ARG_y, |p| p.y = p.gamma.cast_mut()),
-        ("y-partly-on-x", OVERLAP + RMS_ARG_y, |p| p.y = p.x.cast_mut().wrapping_byte_add(32)),
+        ("misaligned-x", MISALIGNED + RMS_ARG_x, |p| p.x = off(p.x)),
+        ("misaligned-residual", MISALIGNED + RMS_ARG_residual, |p| {
+            p.residual = off(p.residual)
+        }),
+        ("misaligned-gamma", MISALIGNED + RMS_ARG_gamma, |p| {
+            p.gamma = off(p.gamma)
+        }),
+        ("misaligned-add", MISALIGNED + RMS_ARG_add, |p| {
+            p.add = off(p.add)
+        }),
+        ("misaligned-y", MISALIGNED + RMS_ARG_y, |p| {
+            p.y = off_mut(p.y)
+        }),
+        (
+            "misaligned-residual-out",
+            MISALIGNED + RMS_ARG_residual_out,
+            |p| {
+                p.residual_out = off_mut(p.residual_out);
+            },
+        ),
+        ("misaligned-rstd", MISALIGNED + RMS_ARG_rstd, |p| {
+            p.rstd = off_mut(p.rstd)
+        }),
+        ("y-on-residual", OVERLAP + RMS_ARG_y, |p| {
+            p.y = p.residual.cast_mut()
+        }),
+        ("y-on-gamma", OVERLAP + RMS_ARG_y, |p| {
+            p.y = p.gamma.cast_mut()
+        }),
+        ("y-partly-on-x", OVERLAP + RMS_ARG_y, |p| {
+            p.y = p.x.cast_mut().wrapping_byte_add(32)
+        }),
         ("y-on-x-with-other-strides", OVERLAP + RMS_ARG_y, |p| {
             (p.y, p.y_strides[0]) = (p.x.cast_mut(), 12);
         }),
@@ -201,9 +291,13 @@ fn pointers() -> Vec<Case> {
         ("residual-out-on-x", OVERLAP + RMS_ARG_residual_out, |p| {
             p.residual_out = p.x.cast_mut();
         }),
-        ("residual-out-on-y", OVERLAP + RMS_ARG_residual_out, |p| p.residual_out = p.y),
+        ("residual-out-on-y", OVERLAP + RMS_ARG_residual_out, |p| {
+            p.residual_out = p.y
+        }),
         ("rstd-on-y", OVERLAP + RMS_ARG_rstd, |p| p.rstd = p.y.cast()),
-        ("rstd-on-gamma", OVERLAP + RMS_ARG_rstd, |p| p.rstd = p.gamma.cast_mut().cast()),
+        ("rstd-on-gamma", OVERLAP + RMS_ARG_rstd, |p| {
+            p.rstd = p.gamma.cast_mut().cast()
+        }),
     ];
     let mut cases: Vec<Case> = rows
         .into_iter()
@@ -249,11 +343,19 @@ fn pointers() -> Vec<Case> {
 /// What the mode with llama.cpp's operations does not have.
 fn ggml() -> Vec<Case> {
     let rows: Vec<(&str, u32, Alter)> = vec![
-        ("ggml-bf16", UNSUPPORTED + RMS_ARG_x_dtype, |p| p.x_dtype = 1),
-        ("ggml-gamma-mode", UNSUPPORTED + RMS_ARG_gamma_mode, |p| p.gamma_mode = 1),
-        ("ggml-residual", UNSUPPORTED + RMS_ARG_residual, |p| p.residual = p.x),
+        ("ggml-bf16", UNSUPPORTED + RMS_ARG_x_dtype, |p| {
+            p.x_dtype = 1
+        }),
+        ("ggml-gamma-mode", UNSUPPORTED + RMS_ARG_gamma_mode, |p| {
+            p.gamma_mode = 1
+        }),
+        ("ggml-residual", UNSUPPORTED + RMS_ARG_residual, |p| {
+            p.residual = p.x
+        }),
         ("ggml-path", UNSUPPORTED + RMS_ARG_path, |p| p.path = 1),
-        ("ggml-add-alone", NULL_POINTER + RMS_ARG_gamma, |p| p.gamma = null()),
+        ("ggml-add-alone", NULL_POINTER + RMS_ARG_gamma, |p| {
+            p.gamma = null()
+        }),
         ("ggml-eps", BAD_VALUE + RMS_ARG_eps, |p| p.eps = -1.0),
         ("ggml-sums-on-y", OVERLAP + RMS_ARG_sums, |_| {}),
     ];
@@ -266,8 +368,7 @@ fn ggml() -> Vec<Case> {
                 let spec = spec.clone();
                 Instance::new(buffers, move |library, pointers, stream| {
                     // SAFETY: the type is the header's prototype.
-                    let norm =
-                        unsafe { library.function::<rms_norm_ggml_fn>("rms_norm_ggml") }?;
+                    let norm = unsafe { library.function::<rms_norm_ggml_fn>("rms_norm_ggml") }?;
                     let mut params = spec.filled(0, &sets, pointers);
                     alter(&mut params);
                     // SAFETY: the call must be refused.

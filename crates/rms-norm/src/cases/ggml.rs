@@ -149,7 +149,15 @@ fn bounded(id: String, rows: usize, n: usize, kind: Kind, weights: usize, eps: f
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = recorded();
-    for (rows, n) in [(3, 31), (2, 64), (1, 1000), (1, 1024), (1, 1100), (2, 4096), (1, 7168)] {
+    for (rows, n) in [
+        (3, 31),
+        (2, 64),
+        (1, 1000),
+        (1, 1024),
+        (1, 1100),
+        (2, 4096),
+        (1, 7168),
+    ] {
         for kind in Kind::ALL {
             for (name, weights) in [("plain", 0), ("mul", 1), ("mul-add", 2)] {
                 let id = format!("ggml-{name}-{rows}x{n}-{}", kind.name());

@@ -34,7 +34,10 @@ impl Large {
     fn instance(&self, variation: &Variation) -> Instance {
         let (n, few) = (self.n, self.looked_at.len());
         let draw = |name: &str, count| {
-            Values::of(self.dtype, &Random::named(variation.seed, name).normals(count, 1.0))
+            Values::of(
+                self.dtype,
+                &Random::named(variation.seed, name).normals(count, 1.0),
+            )
         };
         let (x, gamma) = (draw("x", few * n), draw("gamma", n));
         let residual = self.residual.then(|| draw("residual", few * n));
@@ -55,7 +58,10 @@ impl Large {
             self.spread(y, n),
         ];
         if let Some(residual) = &residual {
-            let sum = output("residual_out", rows.iter().flat_map(|row| row.sum.clone()).collect());
+            let sum = output(
+                "residual_out",
+                rows.iter().flat_map(|row| row.sum.clone()).collect(),
+            );
             buffers.push(self.spread(residual.input("residual"), n));
             buffers.push(self.spread(sum, n));
         }
@@ -74,9 +80,11 @@ impl Large {
     }
 
     fn case(self, paths: &[Path]) -> Case {
-        Case::exact(self.id.clone(), "rms_norm", move |v: &Variation| self.instance(v))
-            .tagged(Tags::LARGE)
-            .on_paths(paths)
+        Case::exact(self.id.clone(), "rms_norm", move |v: &Variation| {
+            self.instance(v)
+        })
+        .tagged(Tags::LARGE)
+        .on_paths(paths)
     }
 }
 
@@ -114,7 +122,13 @@ pub(super) fn cases() -> Vec<Case> {
     ] {
         cases.push(large(format!("{rows}x{n}-f32"), rows, n, Dtype::F32).case(&all));
     }
-    for (rows, n) in [(1, 4096), (1, 16384), (4096, 4096), (16384, 8192), (131_072, 128)] {
+    for (rows, n) in [
+        (1, 4096),
+        (1, 16384),
+        (4096, 4096),
+        (16384, 8192),
+        (131_072, 128),
+    ] {
         let mut one = large(format!("{rows}x{n}-bf16"), rows, n, Dtype::Bf16);
         cases.push(one.clone().case(&all));
         if rows == 4096 || rows == 16384 {
@@ -125,7 +139,15 @@ pub(super) fn cases() -> Vec<Case> {
     }
     // More than 2^31 elements, and more than 2^32 bytes: every row of them there.
     cases.push(large("elements-beyond-32-bits", 270_000, 8192, Dtype::Bf16).case(&[BLOCK]));
-    cases.push(large("narrow-elements-beyond-32-bits", 17_000_000, 128, Dtype::Bf16).case(&[WARP]));
+    cases.push(
+        large(
+            "narrow-elements-beyond-32-bits",
+            17_000_000,
+            128,
+            Dtype::Bf16,
+        )
+        .case(&[WARP]),
+    );
     // Few rows, 2^30 elements apart.
     let mut apart = large("rows-2-to-the-30-apart", 4, 5120, Dtype::Bf16);
     apart.stride = (1 << 30) + 8;

@@ -53,8 +53,20 @@ fn heads() -> Vec<Case> {
 /// Weights and addends that repeat over every dimension, at every alignment of the seam.
 fn repeats() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (n, columns) in [(12, 4), (12, 3), (96, 32), (512, 256), (1030, 103), (1024, 512)] {
-        for sizes in [[columns, 1, 1, 1], [columns, 2, 1, 2], [n, 2, 3, 1], [n, 1, 1, 3]] {
+    for (n, columns) in [
+        (12, 4),
+        (12, 3),
+        (96, 32),
+        (512, 256),
+        (1030, 103),
+        (1024, 512),
+    ] {
+        for sizes in [
+            [columns, 1, 1, 1],
+            [columns, 2, 1, 2],
+            [n, 2, 3, 1],
+            [n, 1, 1, 3],
+        ] {
             let [c, r, h, s] = sizes;
             cases.push(
                 Spec::new(format!("repeat-{n}-by-{c}x{r}x{h}x{s}"), 4, n)
@@ -126,7 +138,14 @@ fn everything() -> Vec<Case> {
 /// In place, residual in place, y over the addend: each alone and with strides.
 fn aliases() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (rows, n) in [(3, 70), (2, 128), (2, 1024), (1, 1027), (1, 9000), (1, 17000)] {
+    for (rows, n) in [
+        (3, 70),
+        (2, 128),
+        (2, 1024),
+        (1, 1027),
+        (1, 9000),
+        (1, 17000),
+    ] {
         for (name, dtype) in [("f32", Dtype::F32), ("bf16", Dtype::Bf16)] {
             let spec = |what: &str| {
                 Spec::new(format!("{what}-{rows}x{n}-{name}"), rows, n)

@@ -79,7 +79,13 @@ fn quantised() -> Vec<Case> {
     for (code, dtype) in [("fp8", Dtype::Fp8), ("int8", Dtype::Int8)] {
         for (by, quantisation) in [
             ("tensor", Quantisation::Tensor { dtype, scale: 0.03 }),
-            ("small-tensor", Quantisation::Tensor { dtype, scale: 0.004 }),
+            (
+                "small-tensor",
+                Quantisation::Tensor {
+                    dtype,
+                    scale: 0.004,
+                },
+            ),
             ("zero-tensor", Quantisation::Tensor { dtype, scale: 0.0 }),
             (
                 "token",

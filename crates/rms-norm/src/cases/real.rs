@@ -23,7 +23,11 @@ pub(super) fn cases() -> Vec<Case> {
     for layer in [0, 6, 12] {
         let states = floats(STATES, &format!("hidden_layer{layer}"));
         let gamma = floats(STATES, &format!("gamma_layer{layer}"));
-        for (name, dtype) in [("f32", Dtype::F32), ("bf16", Dtype::Bf16), ("f16", Dtype::F16)] {
+        for (name, dtype) in [
+            ("f32", Dtype::F32),
+            ("bf16", Dtype::Bf16),
+            ("f16", Dtype::F16),
+        ] {
             let (states, gamma) = (states.clone(), gamma.clone());
             let spec = Spec::new(format!("smollm2-layer-{layer}-{name}"), ROWS, N)
                 .dtype(dtype)

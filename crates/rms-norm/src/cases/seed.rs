@@ -87,7 +87,11 @@ fn operators() -> Vec<Case> {
                 if broadcast && n > 1000 && eps != 1e-6 {
                     continue; // millions of elements each
                 }
-                let what = if broadcast { "mul-add-broadcast" } else { "mul-add" };
+                let what = if broadcast {
+                    "mul-add-broadcast"
+                } else {
+                    "mul-add"
+                };
                 cases.push(
                     spec(what)
                         .with(|s| {

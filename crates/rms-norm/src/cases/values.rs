@@ -31,16 +31,14 @@ pub(super) fn cases() -> Vec<Case> {
         ] {
             // One element of one row, in the first and in the last place.
             add(spec(&format!("first-{name}")).edit(move |data| data.row(0)[0] = value));
-            add(spec(&format!("last-{name}"))
-                .edit(move |data| {
-                    let n = data.n;
-                    data.row(0)[n - 1] = value;
-                }));
+            add(spec(&format!("last-{name}")).edit(move |data| {
+                let n = data.n;
+                data.row(0)[n - 1] = value;
+            }));
             add(spec(&format!("row-of-{name}"))
                 .with(|s| s.eps = 0.0)
                 .edit(move |data| data.row(0).fill(value)));
-            add(spec(&format!("gamma-{name}"))
-                .edit(move |data| data.tensors[GAMMA][1] = value));
+            add(spec(&format!("gamma-{name}")).edit(move |data| data.tensors[GAMMA][1] = value));
         }
         // A sum whose terms are lost one by one: order shows.
         add(spec("falling").edit(|data| {

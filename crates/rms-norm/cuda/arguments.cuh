@@ -154,8 +154,8 @@ static inline int check_extents(const Extent* inputs, int input_count, const Ext
     for (int i = 0; i < input_count; ++i) {
       bool allowed = false;
       for (int a = 0; a < alias_count; ++a) {
-        allowed = allowed || (aliases[a][0] == outputs[o].argument &&
-                              aliases[a][1] == inputs[i].argument);
+        allowed = allowed ||
+                  (aliases[a][0] == outputs[o].argument && aliases[a][1] == inputs[i].argument);
       }
       if (allowed && same_elements(outputs[o], inputs[i])) continue;
       if (overlap(outputs[o], inputs[i])) return refuse(CK_OVERLAP, outputs[o].argument);

@@ -1,9 +1,8 @@
 // C ABI of the gradients.
-#include "backward.cuh"
-
 #include <ck/host.cuh>
 
 #include "arguments.cuh"
+#include "backward.cuh"
 
 namespace rms {
 
@@ -64,12 +63,9 @@ static int check_backward_tensors(const rms_norm_backward_params& p, Extent* x, 
   if (p.rows > 0 && p.x == nullptr) return refuse(CK_NULL_POINTER, RMS_ARG_x);
   if (p.rows > 0 && p.dy == nullptr) return refuse(CK_NULL_POINTER, RMS_ARG_dy);
   const Extent inputs[] = {*x, *dy, *gamma, per_row(p.rstd, RMS_ARG_rstd, p.rows)};
-  const Extent workspace = {p.dgamma == nullptr ? nullptr : p.workspace,
-                            RMS_INT8,
-                            RMS_ARG_workspace,
-                            static_cast<int64_t>(p.workspace_bytes),
-                            {1, 1, 1},
-                            {}};
+  const Extent workspace = {
+      p.dgamma == nullptr ? nullptr : p.workspace, RMS_INT8,  RMS_ARG_workspace,
+      static_cast<int64_t>(p.workspace_bytes),     {1, 1, 1}, {}};
   const Extent outputs[] = {*dx, dgamma, workspace};
   const int aliases[][2] = {{RMS_ARG_dx, RMS_ARG_x}, {RMS_ARG_dx, RMS_ARG_dy}};
   const int error = check_extents(inputs, 4, outputs, 3, aliases, 2);
@@ -139,8 +135,8 @@ static int backward(const rms_norm_backward_params& p, void* stream) {
   q.eps = p.eps;
   q.columns = static_cast<float>(p.n);
   q.inverse_n = exact_inverse(p.n);
-  const bool vector = grouped(x, kGroup) && grouped(dy, kGroup) && grouped(dx, kGroup) &&
-                      grouped(gamma, kGroup);
+  const bool vector =
+      grouped(x, kGroup) && grouped(dy, kGroup) && grouped(dx, kGroup) && grouped(gamma, kGroup);
   ck::Device device;
   error = ck::current_device(&device);
   if (error != 0) return error;

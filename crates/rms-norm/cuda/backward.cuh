@@ -1,11 +1,11 @@
 // The gradients: dx by a block a row, dgamma by column sums over all rows.
 //
-// backward_rows   scale (unless it is given), c, and dx of one row. A row is taken in tiles, read
-//                 again for dx where it has more than one, the last first, for it is still held.
-// backward_chunks one chunk of rows of the tree of ck/column_sum.cuh, 32 columns a block: warp w owns
-//                 the lanes w, w + 8, w + 16, w + 24, so that lanes 16 and 8 apart meet in a thread and
-//                 those 4, 2, 1 apart through shared memory.
-// backward_merge  the chunks of a column, neighbours first, by one thread, in place.
+// backward_rows: scale (unless it is given), c, and dx of one row. A row is taken in tiles, read
+// again for dx where it has more than one, the last first, for it is still held. backward_chunks:
+// one chunk of rows of the tree of ck/column_sum.cuh, 32 columns a block. Warp w owns the lanes w,
+// w + 8, w + 16, w + 24, so that lanes 16 and 8 apart meet in a thread and those 4, 2, 1 apart
+// through shared memory. backward_merge: the chunks of a column, neighbours first, by one thread,
+// in place.
 #pragma once
 
 #include <ck/column_sum.cuh>
@@ -45,7 +45,8 @@ CK_DEVICE float mean_of(const BackwardProblem& p, float sum) {
 }
 
 template <typename T, int kV>
-CK_KERNEL_BLOCKS(kWideColumns / kV, 1) backward_rows(const BackwardProblem p) {
+CK_KERNEL_BLOCKS(kWideColumns / kV, 1)
+backward_rows(const BackwardProblem p) {
   constexpr int kN = kOptionsHeld;
   CK_SHARED(float, squares, kMaxSums);
   CK_SHARED(float, products, kMaxSums);
@@ -80,8 +81,8 @@ CK_KERNEL_BLOCKS(kWideColumns / kV, 1) backward_rows(const BackwardProblem p) {
       CK_UNROLL
       for (int i = 0; i < kV; ++i) {
         const float g = weights[k].v[i];
-        h[k].v[i] = __fmul_rn(
-            h[k].v[i], p.gamma_mode == RMS_GAMMA_ONE_PLUS ? __fadd_rn(1.0f, g) : g);
+        h[k].v[i] =
+            __fmul_rn(h[k].v[i], p.gamma_mode == RMS_GAMMA_ONE_PLUS ? __fadd_rn(1.0f, g) : g);
       }
     }
   };
@@ -189,7 +190,8 @@ backward_chunks(const BackwardProblem p, const int column_blocks) {
 constexpr int kMergeThreads = 128;
 
 template <typename T>
-CK_KERNEL(kMergeThreads) backward_merge(const BackwardProblem p) {
+CK_KERNEL(kMergeThreads)
+backward_merge(const BackwardProblem p) {
   const int64_t column = static_cast<int64_t>(blockIdx.x) * kMergeThreads + threadIdx.x;
   if (column >= p.n) return;
   ck::dependency_wait();

@@ -1,9 +1,8 @@
 // C ABI of the baseline.
-#include "baseline.cuh"
-
 #include <ck/host.cuh>
 
 #include "arguments.cuh"
+#include "baseline.cuh"
 
 extern "C" int rms_baseline_f32(const float* x, const float* gamma, float* y, int64_t rows,
                                 int64_t n, float eps, void* stream) {
@@ -18,6 +17,5 @@ extern "C" int rms_baseline_f32(const float* x, const float* gamma, float* y, in
   config.grid = static_cast<unsigned>(rows);
   config.block = n < kWideColumns ? kNarrowThreads : kWideColumns;
   config.stream = stream;
-  return ck::launch<baseline>(config, x, gamma, y, static_cast<int>(n), static_cast<float>(n),
-                              eps);
+  return ck::launch<baseline>(config, x, gamma, y, static_cast<int>(n), static_cast<float>(n), eps);
 }

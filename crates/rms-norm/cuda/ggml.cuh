@@ -85,8 +85,7 @@ CK_KERNEL(kWideColumns) ggml_norm(const Problem p, float* sums_out) {
   if (!CK_MUTANT(rms_ggml_skips_sums_barrier)) __syncthreads();
   const int warps = blockDim.x / ck::kWarp;
   sum = ftz::warp_sum(lane < warps ? sums[lane] : 0.0f);
-  const float scale =
-      ftz::reciprocal_root(ftz::fma(sum, ftz::reciprocal(p.columns), p.eps));
+  const float scale = ftz::reciprocal_root(ftz::fma(sum, ftz::reciprocal(p.columns), p.eps));
   if (threadIdx.x == 0) {
     if (sums_out != nullptr) sums_out[row.index] = sum;
     if (p.rstd != nullptr) p.rstd[row.index] = scale;

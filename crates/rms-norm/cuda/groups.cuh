@@ -1,7 +1,7 @@
-// Groups of kV adjacent columns, loaded and stored as one vector. Functions take all the groups that
-// a thread holds: the loads of a tensor stand side by side behind one branch for its type, so that
-// they are under way together. (With a branch for each load instead, 4096x4096 bf16 took 197 us on
-// an H200, and 18 like this.)
+// Groups of kV adjacent columns, loaded and stored as one vector. Functions take all the groups
+// that a thread holds: the loads of a tensor stand side by side behind one branch for its type, so
+// that they are under way together. (With a branch for each load instead, 4096x4096 bf16 took 197
+// us on an H200, and 18 like this.)
 #pragma once
 
 #include "problem.cuh"
@@ -94,8 +94,8 @@ CK_DEVICE Group<kV> unpack(const Bits<T, kV>& bits) {
 
 CK_DEVICE uint32_t pair_of(float low, float high, ck::bf16) {
 #if defined(CK_SIM)
-  return ck::from_f32<ck::bf16>(low).bits |
-         static_cast<uint32_t>(ck::from_f32<ck::bf16>(high).bits) << 16;
+  return ck::from_f32<ck::bf16>(low).bits | static_cast<uint32_t>(ck::from_f32<ck::bf16>(high).bits)
+                                                << 16;
 #else
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&pair);
@@ -103,8 +103,8 @@ CK_DEVICE uint32_t pair_of(float low, float high, ck::bf16) {
 }
 CK_DEVICE uint32_t pair_of(float low, float high, ck::f16) {
 #if defined(CK_SIM)
-  return ck::from_f32<ck::f16>(low).bits |
-         static_cast<uint32_t>(ck::from_f32<ck::f16>(high).bits) << 16;
+  return ck::from_f32<ck::f16>(low).bits | static_cast<uint32_t>(ck::from_f32<ck::f16>(high).bits)
+                                               << 16;
 #else
   const __half2 pair = __floats2half2_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&pair);
@@ -132,8 +132,8 @@ CK_DEVICE Bits<T, kV> pack(const Group<kV>& group, T type) {
   return bits_of(words);
 }
 
-// The columns at which a thread's groups begin: those past the end of the row are never touched, and
-// read as +0, which adds nothing to a sum of squares.
+// The columns at which a thread's groups begin: those past the end of the row are never touched,
+// and read as +0, which adds nothing to a sum of squares.
 template <int kN>
 struct Columns {
   int at[kN];
@@ -252,8 +252,8 @@ CK_DEVICE void load_weights(const Problem& p, int64_t row, const Columns<kN>& co
     }
     return;
   }
-  load_either<T>(p.gamma, row, p.gamma_dtype, wrapped(columns, p.gamma_sizes[0], p.n), columns,
-                 p.n, weights);
+  load_either<T>(p.gamma, row, p.gamma_dtype, wrapped(columns, p.gamma_sizes[0], p.n), columns, p.n,
+                 weights);
   CK_UNROLL
   for (int k = 0; k < kN; ++k) {
     CK_UNROLL

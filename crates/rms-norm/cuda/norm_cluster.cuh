@@ -18,11 +18,12 @@ namespace rms {
 
 // n <= C * kClusterHeld * 4 * blockDim.x. blockDim.x is kClusterThreads, or 1024 / C if more.
 template <typename T>
-CK_KERNEL_BLOCKS(kWideColumns / 2, 1) norm_cluster(const Problem problem, const int log_cluster) {
+CK_KERNEL_BLOCKS(kWideColumns / 2, 1)
+norm_cluster(const Problem problem, const int log_cluster) {
   constexpr int kV = kClusterGroup;
   constexpr int kHeld = kClusterHeld;
   const Problem p = seen_by<T, kPlain>(problem);
-  CK_SHARED(float, tile, kHeld* kV* kWideColumns / 2);
+  CK_SHARED(float, tile, kHeld * kV * kWideColumns / 2);
   CK_SHARED(uint64_t, words, kMaxSums);
   open_words(words);
   const int rank = static_cast<int>(ck::cluster_rank());
@@ -31,8 +32,8 @@ CK_KERNEL_BLOCKS(kWideColumns / 2, 1) norm_cluster(const Problem problem, const 
   CK_UNROLL
   for (int k = 0; k < kHeld; ++k) {
     const int element = (k * blockDim.x + threadIdx.x) * kV;
-    columns.at[k] = (element >> log_own) * kWideColumns + (rank << log_own) +
-                    (element & ((1 << log_own) - 1));
+    columns.at[k] =
+        (element >> log_own) * kWideColumns + (rank << log_own) + (element & ((1 << log_own) - 1));
   }
   ck::dependency_wait();
 

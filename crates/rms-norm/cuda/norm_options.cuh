@@ -26,8 +26,12 @@ struct TiledRow {
   Group<kV> r[kN];
 
   RMS_MEMBER TiledRow(const Problem& problem, const Row& row, int first_column, int step)
-      : p(problem), place(place_of<kOptions>(problem, row)), first(first_column), group_step(step),
-        tiles((problem.n - 1) / (kN * step) + 1), held(-1) {}
+      : p(problem),
+        place(place_of<kOptions>(problem, row)),
+        first(first_column),
+        group_step(step),
+        tiles((problem.n - 1) / (kN * step) + 1),
+        held(-1) {}
 
   RMS_MEMBER Columns<kN> columns_of(int tile) const {
     // Beyond the row no column matters, and none may wrap around.
@@ -78,7 +82,8 @@ struct TiledRow {
 
 // blockDim.x * kV << log_cluster logical threads.
 template <typename T, int kV, bool kClustered>
-CK_KERNEL_BLOCKS(kWideColumns / kV, 1) norm_options(const Problem p, const int log_cluster) {
+CK_KERNEL_BLOCKS(kWideColumns / kV, 1)
+norm_options(const Problem p, const int log_cluster) {
   static_assert(!kClustered || kV == 1, "a warp hands over one logical warp");
   CK_SHARED(float, sums, kMaxSums);
   CK_SHARED(float, maxima, kMaxSums);
@@ -125,7 +130,8 @@ CK_KERNEL_BLOCKS(kWideColumns / kV, 1) norm_options(const Problem p, const int l
 
 // A row by one warp: a tile has the columns of each logical thread once.
 template <typename T, int kV, bool kWide>
-CK_KERNEL_BLOCKS(kWarpThreads, 1) norm_options_warp(const Problem p) {
+CK_KERNEL_BLOCKS(kWarpThreads, 1)
+norm_options_warp(const Problem p) {
   constexpr int kSpan = ck::kWarp * kV;
   constexpr int kSets = (kWide ? kWideColumns : kNarrowThreads) / kSpan;
   const int lane = threadIdx.x % ck::kWarp;

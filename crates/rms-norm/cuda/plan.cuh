@@ -12,7 +12,8 @@ template <typename T>
 constexpr int kFullGroup = 16 / sizeof(T);
 constexpr int kGroup = 4;
 
-// Rows of less than kWideColumns by warps: threads of a block, lanes of a row of up to kShortColumns.
+// Rows of less than kWideColumns by warps: threads of a block, lanes of a row of up to
+// kShortColumns.
 constexpr int kWarpThreads = 256;
 constexpr int kShortColumns = 128;
 

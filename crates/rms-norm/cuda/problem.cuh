@@ -17,9 +17,9 @@ namespace rms {
 #define RMS_MEMBER __device__ __forceinline__
 #endif
 
-constexpr int kWideColumns = 1024;    // from here on a row has kWideColumns logical threads,
-constexpr int kNarrowThreads = 256;   // below it has these
-constexpr int kMaxSums = ck::kWarp;   // logical warps of a row, at most
+constexpr int kWideColumns = 1024;   // from here on a row has kWideColumns logical threads,
+constexpr int kNarrowThreads = 256;  // below it has these
+constexpr int kMaxSums = ck::kWarp;  // logical warps of a row, at most
 
 // rms_norm_params, checked and with its defaults filled in. Passed to kernels by value.
 struct Problem {
@@ -63,8 +63,8 @@ constexpr int kDtype<ck::bf16> = RMS_BF16;
 template <>
 constexpr int kDtype<ck::f16> = RMS_F16;
 
-// What a kernel instance may rely on, so that the plain ones carry no code for what they never meet:
-// a kernel that runs once is bound by fetching its instructions.
+// What a kernel instance may rely on, so that the plain ones carry no code for what they never
+// meet: a kernel that runs once is bound by fetching its instructions.
 enum Kind {
   kPlain = 0,     // one weight for all rows, one type, whole vectors, no option
   kResidual = 1,  // and a residual of that type, r unrounded

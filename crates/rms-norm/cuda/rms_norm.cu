@@ -1,11 +1,10 @@
 // C ABI of the norm: checks of the host arguments, the choice of a path, and the launches.
-#include "rms_norm.h"
-
 #include <ck/host.cuh>
 
 #include "arguments.cuh"
 #include "ggml.cuh"
 #include "plan.cuh"
+#include "rms_norm.h"
 
 namespace rms {
 
@@ -51,8 +50,8 @@ static int check_types(const rms_norm_params& p) {
   if (quantised != (p.quantisation != RMS_QUANT_NONE)) {
     return refuse(CK_UNSUPPORTED, RMS_ARG_quantisation);
   }
-  const bool widened = p.x_dtype == RMS_BF16 && p.y_dtype == RMS_F32 &&
-                       (!weighted || p.gamma_dtype == RMS_F32);
+  const bool widened =
+      p.x_dtype == RMS_BF16 && p.y_dtype == RMS_F32 && (!weighted || p.gamma_dtype == RMS_F32);
   if (quantised ? p.x_dtype == RMS_F32 : p.y_dtype != p.x_dtype && !widened) {
     return refuse(CK_UNSUPPORTED, RMS_ARG_y_dtype);
   }
@@ -137,9 +136,8 @@ static int check_tensors(const rms_norm_params& p, Checked* c) {
       c->y, c->residual_out,
       per_row(by_token ? p.token_scales : nullptr, RMS_ARG_token_scales, total),
       per_row(p.rstd, RMS_ARG_rstd, total)};
-  const int aliases[][2] = {{RMS_ARG_y, RMS_ARG_x},
-                            {RMS_ARG_y, RMS_ARG_add},
-                            {RMS_ARG_residual_out, RMS_ARG_residual}};
+  const int aliases[][2] = {
+      {RMS_ARG_y, RMS_ARG_x}, {RMS_ARG_y, RMS_ARG_add}, {RMS_ARG_residual_out, RMS_ARG_residual}};
   const int error = check_extents(inputs, 5, outputs, 4, aliases, 3);
   if (error != 0) return error;
 
@@ -238,8 +236,8 @@ static int make_plan(const rms_norm_params& p, Checked* c, int capability, int m
                      Plan* plan) {
   Problem& q = c->problem;
   flatten(&q, *c);
-  const Extent* const tensors[] = {&c->x, &c->residual, &c->gamma,
-                                   &c->add, &c->y, &c->residual_out};
+  const Extent* const tensors[] = {&c->x,   &c->residual, &c->gamma,
+                                   &c->add, &c->y,        &c->residual_out};
   const auto all_grouped = [&](int group) {
     for (const Extent* e : tensors) {
       if (!grouped(*e, group)) return false;
@@ -342,8 +340,7 @@ static int ggml(const rms_norm_params& p, float* sums, void* stream) {
   int error = check(p, &c);
   if (error != 0 || p.rows == 0) return error;
   const Extent sums_extent = per_row(sums, RMS_ARG_sums, c.problem.total);
-  const Extent others[] = {c.x,  c.gamma,
-                           c.add, c.y,
+  const Extent others[] = {c.x, c.gamma, c.add, c.y,
                            per_row(p.rstd, RMS_ARG_rstd, c.problem.total)};
   error = check_extents(others, 5, &sums_extent, 1, nullptr, 0);
   if (error != 0) return error;
@@ -397,6 +394,7 @@ extern "C" const char* rms_error_string(int code) {
 extern "C" int rms_norm_plan(const rms_norm_params* params, int32_t capability,
                              int32_t multiprocessors, rms_plan* plan) {
   int error = rms::check_struct(params);
+  if (error == 0 && plan == nullptr) error = rms::refuse(CK_NULL_POINTER, RMS_ARG_params);
   if (error != 0) return error;
   *plan = rms_plan{};
   rms::Checked c;

@@ -1,9 +1,9 @@
 // The tree of rms_norm.h from the accumulators of logical threads to one sum.
 //
-// A physical lane stands for kV adjacent logical threads, a warp for kV logical warps. The distances
-// 16, 8, 4, 2, 1 of the butterfly are distances between logical threads: those of kV and more lie
-// between lanes, the rest inside a lane. Addition commutes, so both partners of a step hold the same
-// bits, whoever computes them.
+// A physical lane stands for kV adjacent logical threads, a warp for kV logical warps. The
+// distances 16, 8, 4, 2, 1 of the butterfly are distances between logical threads: those of kV and
+// more lie between lanes, the rest inside a lane. Addition commutes, so both partners of a step
+// hold the same bits, whoever computes them.
 #pragma once
 
 #include <ck/platform.cuh>

@@ -54,9 +54,9 @@ static int launch_options(const Problem& problem, const Plan& plan,
   if (plan.choice.path != RMS_PATH_WARP) {
     return ck::launch<norm_options<T, 1, true>>(config, problem, log_cluster);
   }
-  if (plan.wide) return ck::launch<norm_options_warp<T, 1, true>>(config, problem);
-  return plan.group == kGroup ? ck::launch<norm_options_warp<T, kGroup, false>>(config, problem)
-                              : ck::launch<norm_options_warp<T, 1, false>>(config, problem);
+  if (plan.wide) return ck::launch<norm_options_wide<T>>(config, problem);
+  return plan.group == kGroup ? ck::launch<norm_options_narrow<T, kGroup>>(config, problem)
+                              : ck::launch<norm_options_narrow<T, 1>>(config, problem);
 }
 
 template <typename T>

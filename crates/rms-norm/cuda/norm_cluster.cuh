@@ -49,7 +49,7 @@ norm_cluster(const Problem problem, const int log_cluster) {
         make_float4(r.v[0], r.v[1], r.v[2], r.v[3]);
   }
   if (!CK_MUTANT(rms_cluster_skips_tile_barrier)) __syncthreads();
-  const bool chains = threadIdx.x < 1 << log_own;
+  const bool chains = static_cast<int>(threadIdx.x) < 1 << log_own;
   float sum = 0.0f;
   if (chains) {
     const int chunks = (p.n - 1) / kWideColumns + 1;

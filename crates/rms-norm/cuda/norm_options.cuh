@@ -128,27 +128,10 @@ norm_options(const Problem p, const int log_cluster) {
   tiled.store(scale, step);
 }
 
-// A row by one warp: a tile has the columns of each logical thread once.
-template <typename T, int kV, bool kWide>
-CK_KERNEL_BLOCKS(kWarpThreads, 1)
-norm_options_warp(const Problem p) {
-  constexpr int kSpan = ck::kWarp * kV;
-  constexpr int kSets = (kWide ? kWideColumns : kNarrowThreads) / kSpan;
+// The rest of a row by one warp, from its scale.
+template <typename Tiled>
+CK_DEVICE void finish_in_warp(const Problem& p, Tiled& tiled, int index, float scale) {
   const int lane = threadIdx.x % ck::kWarp;
-  const int64_t index =
-      static_cast<int64_t>(blockIdx.x) * (kWarpThreads / ck::kWarp) + threadIdx.x / ck::kWarp;
-  ck::dependency_wait();
-  if (index >= p.total) return;
-  TiledRow<T, kV, kSets> tiled(p, row_at(p, static_cast<int>(index)), lane * kV, kSpan);
-
-  float a[kSets][kV] = {};
-  CK_NO_UNROLL
-  for (int tile = 0; tile < tiled.tiles; ++tile) {
-    tiled.hold(tile);
-    CK_UNROLL
-    for (int s = 0; s < kSets; ++s) add_squares(a[s], tiled.r[s].v);
-  }
-  const float scale = scale_of(p, sum_in_lanes<ck::kWarp>(a));
   if (p.rstd != nullptr && lane == 0) p.rstd[index] = scale;
   float step = 1.0f;
   if (p.quantisation == RMS_QUANT_TENSOR) step = *p.tensor_scale;
@@ -157,6 +140,59 @@ norm_options_warp(const Problem p) {
     if (lane == 0) p.token_scales[index] = step;
   }
   tiled.store(scale, step);
+}
+
+CK_DEVICE int64_t row_of_warp() {
+  return static_cast<int64_t>(blockIdx.x) * (kWarpThreads / ck::kWarp) + threadIdx.x / ck::kWarp;
+}
+
+// A row of less than 1024 columns by one warp: a tile has the columns of each logical thread once.
+template <typename T, int kV>
+CK_KERNEL_BLOCKS(kWarpThreads, 1)
+norm_options_narrow(const Problem p) {
+  constexpr int kSpan = ck::kWarp * kV;
+  constexpr int kSets = kNarrowThreads / kSpan;
+  const int64_t index = row_of_warp();
+  ck::dependency_wait();
+  if (index >= p.total) return;
+  TiledRow<T, kV, kSets> tiled(p, row_at(p, static_cast<int>(index)), threadIdx.x % ck::kWarp * kV,
+                               kSpan);
+  float a[kSets][kV] = {};
+  CK_NO_UNROLL
+  for (int tile = 0; tile < tiled.tiles; ++tile) {
+    tiled.hold(tile);
+    CK_UNROLL
+    for (int s = 0; s < kSets; ++s) add_squares(a[s], tiled.r[s].v);
+  }
+  const float scale = scale_of(p, sum_in_lanes<ck::kWarp>(a));
+  finish_in_warp(p, tiled, static_cast<int>(index), scale);
+}
+
+// A longer one, at any alignment: one logical warp after the other. For tests: no call is faster
+// so.
+template <typename T>
+CK_KERNEL(kWarpThreads)
+norm_options_wide(const Problem p) {
+  const int64_t index = row_of_warp();
+  const int lane = threadIdx.x % ck::kWarp;
+  ck::dependency_wait();
+  if (index >= p.total) return;
+  TiledRow<T, 1, kOptionsHeld> tiled(p, row_at(p, static_cast<int>(index)), lane, ck::kWarp);
+  float sum = 0.0f;  // of logical warp `lane`
+  CK_NO_UNROLL
+  for (int w = 0; w < kMaxSums; ++w) {
+    float a[1] = {};
+    CK_NO_UNROLL
+    for (int64_t at = w * ck::kWarp + lane; at < p.n; at += kWideColumns) {
+      Group<1> r[1];
+      load_input<T>(p, tiled.place, Columns<1>{{static_cast<int>(at)}}, r);
+      add_squares(a, r[0].v);
+    }
+    const float of_warp = ck::warp_sum(a[0]);
+    if (lane == w) sum = of_warp;
+  }
+  const float scale = scale_of(p, ck::warp_sum(sum));
+  finish_in_warp(p, tiled, static_cast<int>(index), scale);
 }
 
 }  // namespace rms

@@ -36,6 +36,11 @@ pub const BACKENDS: &[Backend] = &[
         benches: reduce::bench::benches,
     },
     Backend {
+        name: "rms-norm",
+        cases: rms_norm::cases::cases,
+        benches: rms_norm::bench::benches,
+    },
+    Backend {
         name: "scoring",
         cases: scoring::cases::cases,
         benches: scoring::bench::benches,

@@ -31,6 +31,7 @@ constexpr int kColumnLanes = 32;
 CK_HOST_DEVICE int column_chunk_log2(int64_t rows) {
   return rows <= 4096 ? 7 : rows <= 8192 ? 8 : 9;
 }
+CK_HOST_DEVICE int column_chunk_rows(int64_t rows) { return 1 << column_chunk_log2(rows); }
 CK_HOST_DEVICE int column_chain(int64_t rows) {
   return (1 << column_chunk_log2(rows)) / kColumnLanes;
 }

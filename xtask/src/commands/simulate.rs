@@ -4,6 +4,7 @@
 //! side by side keep the cores busy.
 
 mod child;
+mod hints;
 mod job;
 
 use std::num::NonZeroUsize;
@@ -35,9 +36,15 @@ pub struct Args {
     /// Only the mutants, which must all be noticed; with names, only those.
     #[arg(long, value_name = "MUTANT", num_args = 0.., conflicts_with = "order")]
     pub mutants: Option<Vec<String>>,
+    /// Write which case noticed each mutant to the backend's mutants.json: the next run begins there.
+    #[arg(long, conflicts_with_all = ["case", "order"])]
+    pub record: bool,
     /// The tree to work on; default: the workspace.
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// This run of mutants begins with that case.
+    #[arg(long, value_name = "CASE", hide = true)]
+    pub hint: Option<String>,
     /// This process is one run, of this library.
     #[arg(long, value_name = "FILE", hide = true, num_args = 1..)]
     pub child: Vec<PathBuf>,
@@ -76,6 +83,9 @@ pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
         };
         let (mutants, found) = run_mutants(&root, target, libraries, &mutants, case, out)?;
         findings.extend(found);
+        if args.record {
+            hints::write(target, &mutants)?;
+        }
         let mut more = Map::new();
         more.insert("class".into(), "emulated".into());
         more.insert("runs".into(), Value::Array(stages));
@@ -240,13 +250,18 @@ fn run_mutants(
     case: Option<&str>,
     out: &Output,
 ) -> anyhow::Result<(Vec<Value>, Vec<Finding>)> {
+    let hints = hints::read(target);
     let jobs = mutants
         .iter()
         .map(|mutant| {
-            Job::new(root, target.backend.name, case)
+            let job = Job::new(root, target.backend.name, case)
                 .argument("--mutants", mutant)
                 .argument("--child", &libraries.plain)
-                .argument_again(&libraries.checked)
+                .argument_again(&libraries.checked);
+            match hints.get(mutant) {
+                Some(hint) => job.argument("--hint", hint),
+                None => job,
+            }
         })
         .collect();
     let mut values = Vec::new();

@@ -15,7 +15,7 @@ struct Argument {
   int argument;
 };
 
-constexpr int64_t kMostRows = (int64_t{1} << 40) - 1;
+constexpr int64_t kMostRows = (int64_t{1} << 38) - 1;  // chunks fit in an int
 constexpr int64_t kMostCols = INT32_MAX;
 constexpr int64_t kWorkspaceAlign = 16;
 

@@ -71,10 +71,12 @@ CK_DEVICE int log2_of(int power) { return 31 - __clz(power); }
 // What a kernel may take for granted.
 enum Form {
   kAny = 0,
-  kPlainFlat =
-      1,  // one matrix, elements loaded by four, nothing else but x; alpha 1, beta 0, f32 out,
-  kPlainTile = 2,  // no mean; in the one layout
-  kPacked = 3      // several items a block
+  // One matrix whose elements are loaded by four, and nothing else but it: alpha 1, beta 0, f32
+  // out, no mean. In one layout.
+  kPlainFlat = 1,
+  kPlainTile = 2,
+  // Several items a block.
+  kPacked = 3
 };
 
 // One item, opened.

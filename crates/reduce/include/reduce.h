@@ -94,7 +94,7 @@ enum red_argument {
 
 #define RED_MAX_MATRICES 65535 /* of red_columns_grouped */
 #define RED_MAX_SPLITS 256
-/* Largest extents: rows, table_rows < 2^40; cols, count < 2^31; rows * ld < 2^60. */
+/* Largest extents: rows, table_rows < 2^38; cols, count < 2^31; rows * ld < 2^60. */
 
 /* One matrix of red_columns_grouped, in device memory. Offsets are in bytes behind the params' x and
  * out, which may be null: then they are the addresses themselves. */

@@ -120,8 +120,8 @@ fn sums() -> Vec<Case> {
         }),
         columns("mean-2", BAD_ENUM + RED_ARG_mean, |p| p.mean = 2),
         columns("rows-minus-1", BAD_SIZE + RED_ARG_rows, |p| p.rows = -1),
-        columns("rows-2-to-the-40", BAD_SIZE + RED_ARG_rows, |p| {
-            p.rows = 1 << 40
+        columns("rows-2-to-the-38", BAD_SIZE + RED_ARG_rows, |p| {
+            p.rows = 1 << 38
         }),
         columns("cols-minus-1", BAD_SIZE + RED_ARG_cols, |p| p.cols = -1),
         columns("cols-2-to-the-31", BAD_SIZE + RED_ARG_cols, |p| {
@@ -223,8 +223,8 @@ fn sums() -> Vec<Case> {
         segments("max-rows-minus-1", BAD_SIZE + RED_ARG_max_rows, |p| {
             p.max_rows = -1
         }),
-        segments("max-rows-2-to-the-40", BAD_SIZE + RED_ARG_max_rows, |p| {
-            p.max_rows = 1 << 40
+        segments("max-rows-2-to-the-38", BAD_SIZE + RED_ARG_max_rows, |p| {
+            p.max_rows = 1 << 38
         }),
         segments("offsets-null", NULL_POINTER + RED_ARG_offsets, |p| {
             p.offsets = null()

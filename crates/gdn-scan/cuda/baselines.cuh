@@ -1,5 +1,5 @@
-// The designs that gdn_scan_step_f32 replaces: a block a head, a thread a column, the state swept in
-// global memory. The bytes are those of the seed's order, so they are exact too.
+// The designs that gdn_scan_step_f32 replaces: a block a head, a thread a column, the state swept
+// in global memory. The bytes are those of the seed's order, so they are exact too.
 #pragma once
 
 #include "problem.cuh"

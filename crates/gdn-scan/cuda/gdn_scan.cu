@@ -1,7 +1,7 @@
 // C ABI: checks of the host arguments, the choice of a path, and the launches.
-#include <ck/host.cuh>
-
 #include <math.h>
+
+#include <ck/host.cuh>
 
 #include "baselines.cuh"
 #include "gdn_scan.h"
@@ -168,9 +168,8 @@ static int check_pointers(const Call& call) {
   };
   const auto check = [](const Extent& e) {
     if (e.required && e.pointer == nullptr) return refuse(CK_NULL_POINTER, e.argument);
-    return reinterpret_cast<uintptr_t>(e.pointer) % e.align != 0
-               ? refuse(CK_MISALIGNED, e.argument)
-               : 0;
+    return reinterpret_cast<uintptr_t>(e.pointer) % e.align != 0 ? refuse(CK_MISALIGNED, e.argument)
+                                                                 : 0;
   };
   for (const Extent& e : inputs) {
     if (const int error = check(e)) return error;
@@ -284,8 +283,8 @@ static Problem problem_of(const Call& call) {
   q.total_t = p.total_t;
   q.snapshot_count = p.snapshot_count;
   q.by_value_heads = divisor_of(static_cast<uint32_t>(p.value_heads));
-  q.by_group = divisor_of(static_cast<uint32_t>(
-      p.head_map == GDN_TILED ? p.key_heads : p.value_heads / p.key_heads));
+  q.by_group = divisor_of(
+      static_cast<uint32_t>(p.head_map == GDN_TILED ? p.key_heads : p.value_heads / p.key_heads));
   q.sequences = static_cast<int>(p.sequences);
   q.key_heads = static_cast<int>(p.key_heads);
   q.value_heads = static_cast<int>(p.value_heads);
@@ -368,8 +367,8 @@ static int check_seed(int n_v, int n_k, int d) {
 }
 
 static gdn_scan_params seed_params(float* state, const float* q, const float* k, const float* v,
-                                   const float* g, const float* beta, float* out, int n_v,
-                                   int n_k, int d) {
+                                   const float* g, const float* beta, float* out, int n_v, int n_k,
+                                   int d) {
   gdn_scan_params p{};
   p.struct_size = sizeof(p);
   p.head_map = GDN_TILED;
@@ -484,13 +483,12 @@ extern "C" int gdn_scan_step_f32(float* state, const float* q, const float* k, c
                                  int d, void* stream) {
   const int error = gdn::check_seed(n_v, n_k, d);
   if (error != 0 || n_v == 0) return error;
-  return gdn::run(gdn::seed_params(state, q, k, v, g, beta, out, n_v, n_k, d), false,
-                       stream);
+  return gdn::run(gdn::seed_params(state, q, k, v, g, beta, out, n_v, n_k, d), false, stream);
 }
 
-extern "C" int gdn_baseline_four_pass(float* state, const float* q, const float* k,
-                                      const float* v, const float* g, const float* beta,
-                                      float* out, int n_v, int n_k, int d, void* stream) {
+extern "C" int gdn_baseline_four_pass(float* state, const float* q, const float* k, const float* v,
+                                      const float* g, const float* beta, float* out, int n_v,
+                                      int n_k, int d, void* stream) {
   return gdn::run_baseline<4>(state, q, k, v, g, beta, out, n_v, n_k, d, stream);
 }
 

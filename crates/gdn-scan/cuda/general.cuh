@@ -83,7 +83,8 @@ CK_DEVICE void stage_token(const Problem& p, int64_t token, int head, float* q, 
 }
 
 template <typename S>
-CK_KERNEL(ck::kWarp) general(Problem p, int tiles) {
+CK_KERNEL(ck::kWarp)
+general(Problem p, int tiles) {
   CK_DYNAMIC_SHARED(float, tile);
   float* const q = tile + p.key_dim * kGeneralStride;
   float* const k = q + p.key_dim;

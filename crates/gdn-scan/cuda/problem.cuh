@@ -1,4 +1,5 @@
-// What a kernel of this crate is told, and what a sequence, a gate and a norm look like on the device.
+// What a kernel of this crate is told, and what a sequence, a gate and a norm look like on the
+// device.
 #pragma once
 
 #include <ck/math.cuh>
@@ -75,9 +76,9 @@ struct Problem {
   float norm_eps;
 };
 
-// Element `at` of an array of q's type: its bits first, its value apart from them. A conversion next
-// to its load would wait for it there, inside the branch, and every load behind would begin late: that
-// cost 1.3 of 5.7 us of a single step.
+// Element `at` of an array of q's type: its bits first, its value apart from them. A conversion
+// next to its load would wait for it there, inside the branch, and every load behind would begin
+// late: that cost 1.3 of 5.7 us of a single step.
 CK_DEVICE uint32_t load_bits(const void* array, int64_t at, int dtype) {
   if (dtype == GDN_F32) return static_cast<const uint32_t*>(array)[at];
   return static_cast<const uint16_t*>(array)[at];
@@ -160,7 +161,8 @@ CK_DEVICE bool stores_state(const Problem& p, const Sequence& s) {
 
 CK_DEVICE int key_head_of(const Problem& p, int head) {
   const int quotient = static_cast<int>(divide(static_cast<uint32_t>(head), p.by_group));
-  const bool tiled = CK_MUTANT(head_map_swapped) ? p.head_map != GDN_TILED : p.head_map == GDN_TILED;
+  const bool tiled =
+      CK_MUTANT(head_map_swapped) ? p.head_map != GDN_TILED : p.head_map == GDN_TILED;
   return tiled ? head - quotient * p.key_heads : quotient;
 }
 

@@ -6,10 +6,11 @@
 // token t, takes o's terms, decays to S' of token t + 1 and takes p's terms, and both chains go
 // through the segments side by side.
 //
-// Tried on an H200; T = 2048, one sequence, 16/32 heads of 128x128, bf16 q k v o, ns a token: conversions
-// beside the suppliers' loads 1531; bits loaded first 743; segments apart in the banks of shared memory
-// 701. A token is about 530 instructions of a warp, 128 of them additions that wait for each other, and
-// five shuffles; the suppliers' instructions go through the same schedulers.
+// Tried on an H200; T = 2048, one sequence, 16/32 heads of 128x128, bf16 q k v o, ns a token:
+// conversions beside the suppliers' loads 1531; bits loaded first 743; segments apart in the banks
+// of shared memory 701. A token is about 530 instructions of a warp, 128 of them additions that
+// wait for each other, and five shuffles; the suppliers' instructions go through the same
+// schedulers.
 #pragma once
 
 #include "segments.cuh"
@@ -48,8 +49,9 @@ struct ScanShared {
   NormBuffer<kK> norm;
 };
 
-// Tokens chunk * kChunk .. of the sequence, by the second half of the block: a thread has one element
-// of each vector. Behind the last token lies one that changes nothing: its decay is 1, its key is 0.
+// Tokens chunk * kChunk .. of the sequence, by the second half of the block: a thread has one
+// element of each vector. Behind the last token lies one that changes nothing: its decay is 1, its
+// key is 0.
 template <int kDtype, int kK>
 CK_DEVICE void supply(Problem p, const Sequence& s, int head, int tile, int chunk,
                       ChunkBuffer<kK>& buffer, NormBuffer<kK>& norm) {

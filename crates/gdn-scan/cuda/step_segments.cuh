@@ -1,4 +1,5 @@
-// GDN_PATH_SEGMENTS of one token, for batches that latency bounds. A block has 32 columns of a head.
+// GDN_PATH_SEGMENTS of one token, for batches that latency bounds. A block has 32 columns of a
+// head.
 //
 // Tried on an H200; us, B = 1, 16/32 heads of 128x128, f32 state, bf16 q k v o, cold / hot:
 //   element types at run time, a conversion beside each load     5.72 / 4.52
@@ -8,9 +9,10 @@
 //     registers, the latter with spills), q and k normalised in shared memory: 4.73 / 3.71; and at
 //     B = 8 14.9 against 14.2, for which alone it was made. Gone.
 //   states loaded past L1, or evict-first: as plain loads.
-// f32 q k v o with finished gates and no norm: 3.54 / 2.85. So of 4.30, norm and gates are 0.75; the two
-// chains of a step are about 0.65; gdn_step_fast, which has none, 3.75 / 3.16. The exact floor is the
-// in-place ceiling of 2.9 / 1.8 and three chains of 0.27 that only loads and stores hide.
+// f32 q k v o with finished gates and no norm: 3.54 / 2.85. So of 4.30, norm and gates are 0.75;
+// the two chains of a step are about 0.65; gdn_step_fast, which has none, 3.75 / 3.16. The exact
+// floor is the in-place ceiling of 2.9 / 1.8 and three chains of 0.27 that only loads and stores
+// hide.
 #pragma once
 
 #include "segments.cuh"
@@ -95,8 +97,8 @@ step_segments(Problem p) {
   const float alpha = scalars[kAlpha];
   const float beta = scalars[kBeta];
 
-  // The first stage of each sum runs where its terms are made. A factor of 1, without a norm, changes
-  // nothing.
+  // The first stage of each sum runs where its terms are made. A factor of 1, without a norm,
+  // changes nothing.
   float terms[kRows][kColumns];
   float retrieved[kColumns];
   float read[kColumns];
@@ -148,8 +150,8 @@ step_segments(Problem p) {
   for (int c = 0; c < kColumns; ++c) {
     delta[c] = __fmul_rn(beta, __fsub_rn(value_of(raw_v[c], p.dtype), retrieved[c]));
   }
-  uint32_t* const target = reinterpret_cast<uint32_t*>(
-      static_cast<S*>(p.state) + state_offset(p, out, head) + in_head);
+  uint32_t* const target =
+      reinterpret_cast<uint32_t*>(static_cast<S*>(p.state) + state_offset(p, out, head) + in_head);
   CK_UNROLL
   for (int i = 0; i < kRows; i += 4) {
     float queries[4];

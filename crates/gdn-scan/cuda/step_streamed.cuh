@@ -2,15 +2,17 @@
 // comes by bulk copies, in two parts so that the first sum begins while later rows arrive. A thread
 // owns a 32-bit word of each row: one column of f32, two of a 16-bit type.
 //
-// Tried on an H200; us, 16/32 heads of 128x128, bf16 q k v o, cold, B = 8 / 64 / 256, f32 then bf16 state:
+// Tried on an H200; us, 16/32 heads of 128x128, bf16 q k v o, cold, B = 8 / 64 / 256, f32 then bf16
+// state:
 //   conversions beside loads                           17.9 / 102.6 / 375   14.4 / 65.4 / 241
 //   states stored evict-first                          17.7 /  92.1 / 347   11.7 / 56.1 / 216
 //   bits loaded first                                  16.3 /  73.5 / 275    9.3 / 45.5 / 143
 //   norms and gates by a warp each, 2 parts            14.1 /  70.5 / 272    8.9 / 38.9 / 139
-// No help: 8 parts (up to 7 % worse with 16-bit states) or 4; stores by bulk copies (382 against 375 at
-// B = 256); an evict-first policy on the bulk loads (286 against 275). Unrolling by 16 rows and not 8 is
-// worth 1.3 of 11.1 at B = 8 from the cache, nothing else. At B = 8 two blocks a multiprocessor would do
-// and three fit: where the next kernel's blocks start early, some get three.
+// No help: 8 parts (up to 7 % worse with 16-bit states) or 4; stores by bulk copies (382 against
+// 375 at B = 256); an evict-first policy on the bulk loads (286 against 275). Unrolling by 16 rows
+// and not 8 is worth 1.3 of 11.1 at B = 8 from the cache, nothing else. At B = 8 two blocks a
+// multiprocessor would do and three fit: where the next kernel's blocks start early, some get
+// three.
 #pragma once
 
 #include <ck/bulk.cuh>
@@ -140,8 +142,8 @@ step_streamed(Problem p) {
     delta[c] = __fmul_rn(scalars[kBeta], __fsub_rn(value_of(raw_v[c], p.dtype), sum[c]));
     sum[c] = 0.0f;
   }
-  uint32_t* to = out < 0 ? nullptr
-                         : reinterpret_cast<uint32_t*>(static_cast<S*>(p.state) + out) + thread;
+  uint32_t* to =
+      out < 0 ? nullptr : reinterpret_cast<uint32_t*>(static_cast<S*>(p.state) + out) + thread;
   from = words + thread;
   CK_UNROLL_BY(4)
   for (int r = 0; r < p.key_dim; r += 4) {

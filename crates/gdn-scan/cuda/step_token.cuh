@@ -52,8 +52,8 @@ CK_DEVICE RawToken<kEach> load_token(const Problem& p, const StepToken& token, i
 // The numbers of a token that every column needs.
 enum StepScalar { kKeyFactor, kQueryFactor, kAlpha, kBeta, kStepScalars };
 
-// Vectors of a token in shared memory, of kK elements or fewer. kRows: of a segment, or 0 where there
-// are none.
+// Vectors of a token in shared memory, of kK elements or fewer. kRows: of a segment, or 0 where
+// there are none.
 template <int kK, int kRows>
 struct StagedToken {
   static constexpr int kLength = kRows == 0 ? kK : kVectorLength<kRows>;
@@ -104,8 +104,8 @@ CK_DEVICE void make_scalars(const Problem& p, const RawToken<kEach>& raw, int th
     } else if (task == kBeta) {
       value = beta_of(p, raw.beta);
     } else if (p.norm != GDN_NORM_NONE) {
-      value = norm_factor(
-          p, serial_sum<kK>(task == kKeyFactor ? staged.k_squares : staged.q_squares));
+      value =
+          norm_factor(p, serial_sum<kK>(task == kKeyFactor ? staged.k_squares : staged.q_squares));
     }
     if (thread % ck::kWarp == 0) staged.scalars[task] = value;
   }

@@ -75,21 +75,37 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// A slot beyond 2^31 elements of a pool: the host holds the slots alone.
+/// Slots, and rows of v and o, beyond 2^31 elements: the host holds these alone.
 fn far() -> Vec<Case> {
-    [(Dtype::F32, "f32"), (Dtype::Bf16, "bf16")]
-        .map(|(state, name)| {
+    // Three strides pass 2^31.
+    const STRIDE: usize = (1 << 30) + 64;
+    let mut specs = Vec::new();
+    for (state, name) in [(Dtype::F32, "f32"), (Dtype::Bf16, "bf16")] {
+        specs.push(
             Spec::step(format!("far-slot-{name}"), [2, 1, 2, 128, 128])
                 .types(Dtype::Bf16, state)
                 .with(SLOTS_IN)
                 .change(|spec| {
                     spec.more_slots = 2;
-                    // Three strides pass 2^31.
-                    spec.far = Some((1 << 30) + 64);
+                    spec.far = Some(STRIDE);
                     spec.tags = Tags::LARGE;
                 })
-                .edit(|data| data.slots_in = vec![3, 0])
-                .case()
-        })
-        .into()
+                .edit(|data| data.slots_in = vec![3, 0]),
+        );
+    }
+    let far_rows = |id: &str, tokens, sizes| {
+        Spec::new(id, sizes, tokens)
+            .types(Dtype::Bf16, Dtype::F32)
+            .change(|spec| {
+                spec.far_rows = Some(STRIDE);
+                spec.tags = Tags::LARGE;
+            })
+    };
+    specs.push(far_rows("far-rows-step", Tokens::Step, [4, 1, 1, 128, 128]));
+    specs.push(far_rows(
+        "far-rows-scan",
+        Tokens::Each(4),
+        [1, 1, 1, 128, 128],
+    ));
+    specs.into_iter().map(Spec::case).collect()
 }

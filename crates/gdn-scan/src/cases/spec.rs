@@ -83,6 +83,8 @@ pub(super) struct Spec {
     pub(super) gaps: Gaps,
     /// Elements between the slots of a pool of which the host holds the slots alone.
     pub(super) far: Option<usize>,
+    /// Elements between the rows of v and of o, of which the host holds the rows alone.
+    pub(super) far_rows: Option<usize>,
     pub(super) flags: u32,
     pub(super) tags: Tags,
     edit: Option<Edit>,
@@ -114,6 +116,7 @@ impl Spec {
             few_slots: None,
             gaps: Gaps::default(),
             far: None,
+            far_rows: None,
             flags: 0,
             tags: Tags::NONE,
             edit: None,
@@ -398,8 +401,12 @@ impl Spec {
             },
             q_stride: stride(self.gaps.q, p.q_stride),
             k_stride: stride(self.gaps.k, p.k_stride),
-            v_stride: stride(self.gaps.v, p.v_stride),
-            out_stride: stride(self.gaps.out, p.out_stride),
+            v_stride: self
+                .far_rows
+                .map_or(stride(self.gaps.v, p.v_stride), |far| far as i64),
+            out_stride: self
+                .far_rows
+                .map_or(stride(self.gaps.out, p.out_stride), |far| far as i64),
             g_stride: stride(self.gaps.g, p.g_stride),
             beta_stride: stride(self.gaps.beta, p.beta_stride),
             snapshot_count: self.snapshots.unwrap_or(0) as i64,
@@ -441,7 +448,15 @@ impl Spec {
         let mut bound = vec![
             Bound(input("q", self.dtype, &data.q), |p, x| p.q = x),
             Bound(input("k", self.dtype, &data.k), |p, x| p.k = x),
-            Bound(input("v", self.dtype, &data.v), |p, x| p.v = x),
+            Bound(
+                spread(
+                    input("v", self.dtype, &data.v),
+                    self.far_rows,
+                    self.rows(),
+                    self.sizes[2] * self.sizes[4],
+                ),
+                |p, x| p.v = x,
+            ),
             Bound(input("g", self.g_dtype(), &data.g), |p, x| p.g = x),
             Bound(input("beta", self.beta_dtype(), &data.beta), |p, x| {
                 p.beta = x;
@@ -502,14 +517,9 @@ impl Spec {
                 out = out.untouched(gap);
             }
         }
-        let mut pool = in_out("state", self.state_dtype, &data.state, state);
-        if let Some(stride) = self.far {
-            let starts = (0..p.slots).map(|slot| slot * stride);
-            pool = pool.islands(
-                (p.slots - 1) * stride + states,
-                starts.map(|start| start..start + states).collect(),
-            );
-        }
+        let pool = in_out("state", self.state_dtype, &data.state, state);
+        let pool = spread(pool, self.far, p.slots, states);
+        let out = spread(out, self.far_rows, results.written_rows.len(), values);
         let mut bound = vec![
             Bound(pool, |p, x| p.state = x),
             Bound(out, |p, x| p.out = x),
@@ -592,6 +602,7 @@ impl Spec {
         let work = self.rows().max(1) * self.sizes[2] * self.head_size();
         let mut tags = self.tags;
         if self.far.is_none()
+            && self.far_rows.is_none()
             && work.max(self.slots() * self.sizes[2] * self.head_size()) <= SIMULATED
         {
             tags = tags | Tags::SIMULATE;
@@ -689,6 +700,16 @@ pub(super) fn split(bound: Vec<Bound>) -> (Vec<Buffer>, Vec<Set>) {
         .into_iter()
         .map(|Bound(buffer, set)| (buffer, set))
         .unzip()
+}
+
+/// A packed buffer of rows, or one whose rows lie this far apart.
+fn spread(buffer: Buffer, far: Option<usize>, rows: usize, row: usize) -> Buffer {
+    let Some(stride) = far else { return buffer };
+    let starts = (0..rows).map(|row| row * stride);
+    buffer.islands(
+        (rows - 1) * stride + row,
+        starts.map(|start| start..start + row).collect(),
+    )
 }
 
 pub(super) fn input(name: &'static str, dtype: Dtype, values: &[f32]) -> Buffer {

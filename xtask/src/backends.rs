@@ -21,9 +21,24 @@ pub struct Backend {
 /// Every kernel crate of the workspace, by name.
 pub const BACKENDS: &[Backend] = &[
     Backend {
+        name: "gdn-scan",
+        cases: gdn_scan::cases::cases,
+        benches: gdn_scan::bench::benches,
+    },
+    Backend {
         name: "mamba2-scan",
         cases: mamba2_scan::cases::cases,
         benches: mamba2_scan::bench::benches,
+    },
+    Backend {
+        name: "reduce",
+        cases: reduce::cases::cases,
+        benches: reduce::bench::benches,
+    },
+    Backend {
+        name: "rms-norm",
+        cases: rms_norm::cases::cases,
+        benches: rms_norm::bench::benches,
     },
     Backend {
         name: "scoring",

@@ -24,6 +24,8 @@ pub struct Options {
     pub guard: usize,
     /// What is done with each instance.
     pub checks: Vec<Check>,
+    /// Do each thing fewer times, as with large cases: for tools that slow the device down.
+    pub brief: bool,
     /// Threads that draw instances and compute oracles while the device works.
     pub threads: usize,
 }
@@ -35,6 +37,7 @@ impl Default for Options {
             poison: true,
             guard: 4096,
             checks: Check::ALL.to_vec(),
+            brief: false,
             threads: std::thread::available_parallelism()
                 .map_or(1, NonZeroUsize::get)
                 .min(8),
@@ -57,6 +60,7 @@ impl Options {
             poison,
             guard: 0,
             checks: checks.to_vec(),
+            brief: true,
             ..Options::default()
         }
     }
@@ -282,7 +286,7 @@ impl<'a> Runner<'a> {
         let emulated = self.device.info().kind == Kind::Emulated;
         if emulated && case.paths.first() != Some(path) {
             Depth::Further
-        } else if case.tags.contains(Tags::LARGE) {
+        } else if self.options.brief || case.tags.contains(Tags::LARGE) {
             Depth::Large
         } else {
             Depth::Whole

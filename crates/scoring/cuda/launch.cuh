@@ -4,15 +4,10 @@
 #include "plan.cuh"
 #include "score_question.cuh"
 #include "score_spread.cuh"
+#include "score_sweep.cuh"
 #include "score_tiles.cuh"
 
 namespace scoring {
-
-static int log2_of(int power_of_two) {
-  int log = 0;
-  while (1 << log < power_of_two) ++log;
-  return log;
-}
 
 template <typename T, bool kCosine, int kAccess, bool kStreamed>
 static int launch_instance(const Problem& problem, const Plan& plan, void* stream) {
@@ -51,6 +46,31 @@ static int launch_spread(const Problem& problem, const Plan& plan, void* stream)
                                                                   plan.slots);
 }
 
+// As many blocks as are resident at once, and no more than have a candidate for every warp.
+template <typename T, bool kCosine, int kAccess, bool kStreamed>
+static int launch_sweep(const Problem& problem, const Plan& plan, void* stream) {
+  constexpr auto kKernel = score_sweep<T, kCosine, kAccess, kStreamed>;
+  ck::LaunchConfig config;
+  config.block = kSweepThreads;
+  config.pdl = plan.pdl;
+  config.cooperative = true;
+  config.stream = stream;
+  constexpr int kStep = sweep_step<kStreamed>();
+  const int by_work = (problem.max_k + kStep - 1) / kStep;
+  for (int resident = kSweepResident; resident > 0; --resident) {
+    const int by_machine = resident * plan.sm_count;
+    config.grid = by_work < by_machine ? by_work : by_machine;
+    const int rows = sweep_rows<kStreamed>(problem.max_k, static_cast<int>(config.grid));
+    config.shared_bytes =
+        sweep_offset<T, kStreamed>(problem.dim) + rows * static_cast<int>(sizeof(float));
+    int possible = 0;
+    const int error = ck::resident_blocks<kKernel>(config, &possible);
+    if (error != 0) return error;
+    if (possible >= resident) break;
+  }
+  return ck::launch<kKernel>(config, problem, plan.sweep);
+}
+
 // Streamed or not makes the same bytes; instances exist where each can pay.
 template <typename T, bool kCosine>
 static int launch_similarity(const Problem& problem, const Plan& plan, void* stream) {
@@ -62,6 +82,16 @@ static int launch_similarity(const Problem& problem, const Plan& plan, void* str
     }
     return plan.access == kPlain ? launch_spread<T, kCosine, kPlain, false>(problem, plan, stream)
                                  : launch_spread<T, kCosine, kScalar, false>(problem, plan, stream);
+  }
+  if (plan.path == CS_PATH_SWEEP) {
+    if (plan.streamed) {
+      return plan.access == kPlain ? launch_sweep<T, kCosine, kPlain, true>(problem, plan, stream)
+                                   : launch_sweep<T, kCosine, kVector, true>(problem, plan, stream);
+    }
+    return plan.access == kPlain ? launch_sweep<T, kCosine, kPlain, false>(problem, plan, stream)
+           : plan.access == kVector
+               ? launch_sweep<T, kCosine, kVector, false>(problem, plan, stream)
+               : launch_sweep<T, kCosine, kScalar, false>(problem, plan, stream);
   }
   if (plan.streamed) {
     return plan.access == kPlain

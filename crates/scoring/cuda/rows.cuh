@@ -356,33 +356,137 @@ CK_DEVICE void score_rows_split(const Problem& p, const Question& question, int 
   }
 }
 
+// The query in shared memory, as f32. Ends without a barrier.
+template <int kAccess, typename T>
+CK_DEVICE void stage_query(const T* q, int dim, float* query) {
+  for (int e = threadIdx.x * kGroup; e < dim; e += blockDim.x * kGroup) {
+    *reinterpret_cast<float4*>(query + e) = load_group<kAccess>(q, e, dim);
+  }
+}
+// Bytes of it, and the longest that is staged.
+constexpr int kStagedMaxDim = 4096;
+CK_HOST_DEVICE int query_bytes(int dim) {
+  return (dim + kGroup - 1) / kGroup * kGroup * static_cast<int>(sizeof(float));
+}
+
+// Sum of squares of the staged query, by one warp; every lane gets it.
+CK_DEVICE float query_square(const float* query, int dim, int lane) {
+  const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  float qq = 0.0f;
+  CK_NO_UNROLL
+  for (int start = 0; start < dim; start += kSegment) {
+    float4 sum = zero;
+    CK_UNROLL
+    for (int u = 0; u < kSegmentSpans; ++u) {
+      const int e = start + u * kSpan + lane * kGroup;
+      const float4 a = e < dim ? load_shared_group(query + e) : zero;
+      multiply_add(sum, a, a);
+    }
+    qq = __fadd_rn(qq, lane_sum(sum));
+  }
+  return ck::warp_sum(qq);
+}
+
+// Candidates first + warp + i * step below `end`, a row to a warp: the loads of the next 1024
+// elements, of this row or the next, are under way while the sums of this one cross the warp.
+// put(k, logit) takes each. Rows are grouped. Every thread of the block calls this.
+//
+// Did not help: twice the threads with half the registers, and logits made from sums that wait in
+// shared memory until the last row (4096x1024 hot on an H200: 8.8 us, 7.9 so).
+template <typename T, bool kCosine, int kAccess, typename Put>
+CK_DEVICE void score_rows_ahead(const Problem& p, const Question& question, int first, int end,
+                                int step, float* query, const Put& put) {
+  constexpr int kSegments = 2;  // under way
+  const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const int lane = threadIdx.x % ck::kWarp;
+  const int dim = p.dim;
+  const T* const q = static_cast<const T*>(p.queries) + question.index * p.query_stride;
+  int k = first + threadIdx.x / ck::kWarp;
+  Candidate candidate = find_candidate(p, question, k, k < end);
+  float4 b[kSegments * kSegmentSpans];
+  const auto load = [&](int start) {
+    // A row that does not count is read as the query's: some legal row, whose result is dropped.
+    const T* const row =
+        candidate.row < 0 ? q : static_cast<const T*>(p.candidates) + candidate.offset;
+    CK_UNROLL
+    for (int u = 0; u < kSegments * kSegmentSpans; ++u) {
+      const int e = start + u * kSpan + lane * kGroup;
+      b[u] = e < dim ? load_group<kAccess>(row, e, dim) : zero;
+    }
+  };
+  if (k < end) load(0);
+  stage_query<kAccess>(q, dim, query);
+  if (!CK_MUTANT(scoring_ahead_skips_query_barrier)) __syncthreads();
+  const float qq = kCosine ? query_square(query, dim, lane) : 0.0f;
+  CK_NO_UNROLL
+  for (; k < end; k += step) {
+    const Candidate current = candidate;
+    Sums sums{0.0f, 0.0f};
+    CK_NO_UNROLL
+    for (int start = 0; start < dim; start += kSegments * kSegment) {
+      CK_UNROLL
+      for (int s = 0; s < kSegments; ++s) {
+        float4 dot = zero;
+        float4 cc = zero;
+        CK_UNROLL
+        for (int u = s * kSegmentSpans; u < (s + 1) * kSegmentSpans; ++u) {
+          const int e = start + u * kSpan + lane * kGroup;
+          const float4 a = e < dim ? load_shared_group(query + e) : zero;
+          multiply_add(dot, a, b[u]);
+          if (kCosine) multiply_add(cc, b[u], b[u]);
+        }
+        // A segment past the end adds +0, which changes nothing.
+        sums.dot = __fadd_rn(sums.dot, lane_sum(dot));
+        if (kCosine) sums.cc = __fadd_rn(sums.cc, lane_sum(cc));
+      }
+      if (start + kSegments * kSegment < dim) {
+        load(start + kSegments * kSegment);
+      } else if (k + step < end) {
+        candidate = find_candidate(p, question, k + step, true);
+        load(0);
+      }
+    }
+    if (kCosine) {
+      const float both = ck::warp_sums(sums.dot, sums.cc);
+      sums.dot = __shfl_sync(ck::kFullMask, both, 0);
+      sums.cc = __shfl_sync(ck::kFullMask, both, ck::kWarp / 2);
+    } else {
+      sums.dot = ck::warp_sum(sums.dot);
+    }
+    const float logit =
+        finish_logit<T, kCosine, kAccess>(p, question, current, k, sums, qq, lane, 1);
+    if (lane == 0) put(k, logit);
+  }
+}
+
 // Streaming: each warp keeps a ring of slots in shared memory, which bulk copies fill with the same
 // segment of two neighbouring candidates.
 constexpr int kStreamRows = 2;
-constexpr int kStreamSlots = 3;      // of a warp, where blocks share a multiprocessor
-constexpr int kStreamMaxSlots = 6;   // where a block has it to itself
-constexpr int kStreamMaxDim = 4096;  // the query stands in shared memory as f32
+constexpr int kStreamSlots = 3;     // of a warp, where blocks share a multiprocessor
+constexpr int kStreamMaxSlots = 6;  // where a block has it to itself
 template <typename T>
 struct StreamSlot {
   alignas(128) T rows[kStreamRows][kSegment];
 };
 constexpr int kStreamWarps = kStreamThreads / ck::kWarp;
+constexpr int kStreamStep = kStreamWarps * kStreamRows;  // candidates that a block takes at once
 
 // Shared memory of a streaming block: rings, barriers, the query.
 template <typename T>
 CK_HOST_DEVICE int stream_bytes(int dim, int slots) {
   return kStreamWarps * slots * static_cast<int>(sizeof(StreamSlot<T>) + sizeof(uint64_t)) +
-         (dim + kGroup - 1) / kGroup * kGroup * static_cast<int>(sizeof(float));
+         query_bytes(dim);
 }
 
-// Candidates of the block's share first .. end - 1, two neighbours to a warp at a time, for
-// throughput. Copies run slots - 1 segments ahead whatever the warps are doing, and take
-// neither registers nor load instructions: with cp.async, or with loads into registers, the
-// load/store pipe was the limit (65536x1024: 72.5 and 81.8 us on an H200). The logits of 32
-// candidates are finished together, one a lane. Every thread of the block calls this.
+// Candidates first + kStreamRows * warp + i * step and the next, below `end`: two neighbours to a
+// warp at a time, for throughput. A step of kStreamStep makes first .. end - 1 the block's own.
+// Copies run slots - 1 segments ahead whatever the warps are doing, and take neither registers nor
+// load instructions: with cp.async, or with loads into registers, the load/store pipe was the limit
+// (65536x1024: 72.5 and 81.8 us on an H200). The logits of 32 candidates are finished together, one
+// a lane. Every thread of the block calls this.
 template <typename T, bool kCosine, int kAccess, typename Put>
 CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, int first, int end,
-                                   unsigned char* shared, int slots, const Put& put) {
+                                   int step, unsigned char* shared, int slots, const Put& put) {
   const int lane = threadIdx.x % ck::kWarp;
   const int warp = threadIdx.x / ck::kWarp;
   const int dim = p.dim;
@@ -400,7 +504,6 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
   __syncwarp();
 
   // Lane 0's place in the warp's work, ahead of the rest.
-  constexpr int kStep = kStreamWarps * kStreamRows;
   int ahead_k = first + warp * kStreamRows;
   int ahead_start = 0;
   const T* rows[kStreamRows];
@@ -423,37 +526,20 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
     ahead_start += kSegment;
     if (ahead_start < dim) return;
     ahead_start = 0;
-    ahead_k += kStep;
+    ahead_k += step;
     // Plain rows follow each other by their stride; the last pair may lack its second.
     if (kAccess == kPlain && ahead_k + kStreamRows <= end) {
       CK_UNROLL
-      for (int r = 0; r < kStreamRows; ++r) rows[r] += kStep * p.candidate_stride;
+      for (int r = 0; r < kStreamRows; ++r) rows[r] += step * p.candidate_stride;
     } else if (ahead_k < end) {
       find_rows();
     }
   };
   for (int slot = 0; slot < slots - 1; ++slot) issue(slot);
 
-  for (int e = threadIdx.x * kGroup; e < dim; e += blockDim.x * kGroup) {
-    *reinterpret_cast<float4*>(query + e) = load_group<kAccess>(q, e, dim);
-  }
+  stage_query<kAccess>(q, dim, query);
   if (!CK_MUTANT(scoring_stream_skips_query_barrier)) __syncthreads();
-  float qq = 0.0f;
-  if (kCosine) {
-    const float4 zero = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    CK_NO_UNROLL
-    for (int start = 0; start < dim; start += kSegment) {
-      float4 sum = zero;
-      CK_UNROLL
-      for (int u = 0; u < kSegmentSpans; ++u) {
-        const int e = start + u * kSpan + lane * kGroup;
-        const float4 a = e < dim ? load_shared_group(query + e) : zero;
-        multiply_add(sum, a, a);
-      }
-      qq = __fadd_rn(qq, lane_sum(sum));
-    }
-    qq = ck::warp_sum(qq);
-  }
+  const float qq = kCosine ? query_square(query, dim, lane) : 0.0f;
 
   int slot = 0;
   unsigned parity = 0;
@@ -461,7 +547,7 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
   Sums mine{0.0f, 0.0f};
   int my_k = end;
   CK_NO_UNROLL
-  for (int k = first + warp * kStreamRows; k < end; k += kStep) {
+  for (int k = first + warp * kStreamRows; k < end; k += step) {
     Sums sums[kStreamRows] = {};
     CK_NO_UNROLL
     for (int start = 0; start < dim; start += kSegment) {
@@ -525,7 +611,7 @@ CK_DEVICE void score_rows_streamed(const Problem& p, const Question& question, i
       my_k = k + lane - held;
     }
     held += kStreamRows;
-    if (held == ck::kWarp || k + kStep >= end) {
+    if (held == ck::kWarp || k + step >= end) {
       const bool exists = lane < held && my_k < end;
       const Candidate candidate = find_candidate(p, question, my_k, exists);
       const float logit =

@@ -41,7 +41,8 @@ CK_DEVICE void score_into_first_block(const Problem& p, const Question& question
   float* const target = (clustered ? ck::cluster_map(logits, 0) : logits) - from;
   if (kStreamed) {
     if (clustered && !CK_MUTANT(scoring_stream_skips_start_wait)) ck::cluster_wait();
-    score_rows_streamed<T, kCosine, kAccess>(p, question, share.first, share.end, rings, slots,
+    score_rows_streamed<T, kCosine, kAccess>(p, question, share.first, share.end, kStreamStep,
+                                             rings, slots,
                                              [&](int k, float logit) { target[k] = logit; });
   } else {
     bool started = !clustered;

@@ -73,8 +73,8 @@ score_spread(const Problem problem, const int writers, const int slots) {
       ck::store_relaxed(words + k, kFull | __float_as_uint(logit));
     };
     if (kStreamed) {
-      score_rows_streamed<T, kCosine, kAccess>(p, question, share.first, share.end, shared, slots,
-                                               put);
+      score_rows_streamed<T, kCosine, kAccess>(p, question, share.first, share.end, kStreamStep,
+                                               shared, slots, put);
       return;
     }
     if (splits(p.dim, share.end - share.first)) {

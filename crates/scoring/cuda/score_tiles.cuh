@@ -2,8 +2,7 @@
 //
 // First node: a cluster of blocks (or one block) for each tile of 256 candidates; its first block
 // gathers the tile's logits as in score_question.cuh, and leaves them, the tile's statistics and
-// its best candidates in the workspace. Second node: every warp merges the statistics of its
-// question's tiles for itself and writes its candidates' outputs.
+// its best candidates in the workspace. Second node: merge_question.cuh.
 #pragma once
 
 #include <ck/cluster.cuh>
@@ -13,9 +12,6 @@
 #include "softmax.cuh"
 
 namespace scoring {
-
-constexpr int kMergeThreads = 256;
-constexpr int kMergeCandidates = 4 * kMergeThreads;  // of one block
 
 // Where the two nodes meet in the workspace.
 struct TileStore {
@@ -68,49 +64,14 @@ score_tiles(const Problem problem, const TileStore store, const int log_cluster)
   float* const saved = store.logits + static_cast<int64_t>(question.index) * p.max_k + tile_first;
   if (static_cast<int>(threadIdx.x) < count) saved[threadIdx.x] = logit;
   exps[threadIdx.x] = shifted_exp(logit, stats.max);
-  if (!CK_MUTANT(scoring_tile_exps_skip_barrier)) ck::barrier_sync(1, kTile);
+  if (!CK_MUTANT(scoring_tile_node_exps_skip_barrier)) ck::barrier_sync(1, kTile);
   if (warp != 0) return;
   sum_tile(exps, tile_first, lane, p.expected_index != nullptr, &stats);
   const int64_t slot = static_cast<int64_t>(question.index) * store.tiles + tile;
   if (lane == 0) store.stats[slot] = stats;
-  select_ranks(
-      store.ranks, [&](uint64_t below) { return next_of_tile(logits, tile_first, lane, below); },
-      [&](int place, uint64_t key) {
-        if (lane == 0) store.keys[slot * store.ranks + place] = key;
-      });
-}
-
-CK_KERNEL(kMergeThreads) merge_question(const Problem p, const TileStore store, const int parts) {
-  if (!CK_MUTANT(scoring_merge_skips_dependency_wait)) ck::dependency_wait();
-  const int part = blockIdx.x % parts;
-  const Question question = open_question(p, blockIdx.x / parts, false);
-  const int lane = threadIdx.x % ck::kWarp;
-  const int tiles = (question.count + kTile - 1) / kTile;
-  const Stats* const stats = store.stats + static_cast<int64_t>(question.index) * store.tiles;
-  const Row row = make_row(p, merge_tiles(tiles, lane, [&](int t) { return stats[t]; }));
-  const float* const logits = store.logits + static_cast<int64_t>(question.index) * p.max_k;
-  const int end = min(question.count, (part + 1) * kMergeCandidates);
-  for (int k = part * kMergeCandidates + threadIdx.x; k < end; k += kMergeThreads) {
-    const float logit = logits[k];
-    write_candidate(p, question, row, k, logit, shifted_exp(logit, row.stats.max));
-  }
-  if (part != 0 || threadIdx.x >= ck::kWarp) return;
-  if (lane == 0) write_question(p, question, row);
-  const int64_t keys = static_cast<int64_t>(tiles) * store.ranks;
-  const uint64_t* const all =
-      store.keys + static_cast<int64_t>(question.index) * store.tiles * store.ranks;
-  select_ranks(
-      store.ranks,
-      [&](uint64_t below) {
-        uint64_t best = 0;
-        for (int64_t i = lane; i < keys; i += ck::kWarp) {
-          if (all[i] < below) best = larger(best, all[i]);
-        }
-        return best;
-      },
-      [&](int place, uint64_t key) {
-        if (lane == 0) write_rank(p, question, row, place, key);
-      });
+  float mine[kTileLane];
+  load_tile(logits, lane, mine);
+  rank_tile(mine, tile_first, lane, store.ranks, store.keys + slot * store.ranks);
 }
 
 }  // namespace scoring

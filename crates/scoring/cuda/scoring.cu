@@ -1,16 +1,19 @@
 // C ABI: checks of the host arguments, the choice of a path, and the launches.
 #include <ck/host.cuh>
 
+#include "merge_question.cuh"
 #include "plan.cuh"
 #include "rows.cuh"
 #include "scoring.h"
 
 namespace scoring {
 
-// The hand-over words of CS_PATH_SPREAD fill the front of every workspace, so that calls of
-// different shapes can share one: nothing else ever writes there.
+// The front of every workspace belongs to the paths whose blocks meet there: the words of
+// CS_PATH_SPREAD, then CS_PATH_SWEEP's store. What they rely on finding there nobody else writes,
+// so calls of any sizes and paths may share a workspace.
 constexpr int64_t kSpreadWords = CS_MAX_SPREAD_CANDIDATES;
 constexpr size_t kSpreadBytes = kSpreadWords * sizeof(uint64_t);
+constexpr size_t kFrontBytes = kSpreadBytes + (sizeof(SweepStore) + 255) / 256 * 256;
 constexpr int64_t kLargest = INT32_MAX;
 constexpr size_t kWorkspaceAlign = 16;
 
@@ -72,6 +75,7 @@ static int check_sizes(const cs_score_params& p) {
     case CS_PATH_CLUSTER_16:
     case CS_PATH_SPREAD:
     case CS_PATH_TWO_NODES:
+    case CS_PATH_SWEEP:
       break;
     default:
       return refuse(CK_BAD_ENUM, CS_ARG_path);
@@ -292,10 +296,18 @@ static bool spread_helps(int64_t questions, int64_t max_k) {
          max_k <= CS_MAX_ONE_NODE_K && questions * max_k <= kSpreadWords;
 }
 
+// One question of many candidates: the whole GPU, all of whose blocks wait for each other.
+constexpr int64_t kSweepMinCandidates = 1537;
+constexpr int64_t kSweepStreamCandidates = 16384;
+
+static bool sweep_helps(int64_t questions, int64_t max_k) {
+  return questions == 1 && max_k >= kSweepMinCandidates && max_k <= CS_MAX_SWEEP_K;
+}
+
 // Whether rows can be streamed: bulk copies need a device that has them, rows that start and end on
 // 16 bytes, and a query that fits beside the rings.
 static bool can_stream(const Problem& q, int access, const ck::Device& device, int64_t element) {
-  return device.major >= 9 && access != kScalar && q.dim <= kStreamMaxDim &&
+  return device.major >= 9 && access != kScalar && q.dim <= kStagedMaxDim &&
          rows_are_grouped(q, sizeof(float)) && q.dim * element % 16 == 0 &&
          q.query_stride * element % 16 == 0 && q.candidate_stride * element % 16 == 0 &&
          q.question_stride * element % 16 == 0;
@@ -325,8 +337,11 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
   const bool has_spread = p.workspace != nullptr && p.workspace_bytes >= kSpreadBytes &&
                           q.max_k <= CS_MAX_ONE_NODE_K && p.questions * p.max_k <= kSpreadWords;
   int path = p.path;
+  const bool has_sweep = p.workspace != nullptr && p.workspace_bytes >= kFrontBytes;
   if (path == CS_PATH_AUTO) {
-    if (q.max_k > CS_MAX_ONE_NODE_K) {
+    if (sweep_helps(p.questions, p.max_k) && (has_sweep || p.max_k > CS_MAX_ONE_NODE_K)) {
+      path = CS_PATH_SWEEP;
+    } else if (q.max_k > CS_MAX_ONE_NODE_K) {
       path = CS_PATH_TWO_NODES;
     } else if (has_spread && spread_helps(p.questions, p.max_k)) {
       path = CS_PATH_SPREAD;
@@ -363,23 +378,37 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
     } else if (plan->access == kVector) {
       plan->access = kScalar;
     }
-  } else if (path == CS_PATH_TWO_NODES) {
+  } else if (path == CS_PATH_TWO_NODES || path == CS_PATH_SWEEP) {
+    const bool sweeps = path == CS_PATH_SWEEP;
+    if (sweeps && (p.questions != 1 || p.max_k > CS_MAX_SWEEP_K)) {
+      return refuse(CK_UNSUPPORTED, CS_ARG_path);
+    }
     if (p.workspace == nullptr) {
-      return p.path == CS_PATH_TWO_NODES ? refuse(CK_UNSUPPORTED, CS_ARG_path)
-                                         : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
+      return p.path != CS_PATH_AUTO ? refuse(CK_UNSUPPORTED, CS_ARG_path)
+                                    : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
     }
     const size_t needed =
-        kSpreadBytes + store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr);
+        kFrontBytes +
+        (sweeps ? 0 : store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr));
     if (p.workspace_bytes < needed) return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace_bytes);
-    store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), &plan->store,
-                static_cast<char*>(p.workspace) + kSpreadBytes);
-    plan->store.tiles = tiles_of(q.max_k);
-    plan->store.ranks = ranks_kept(q);
-    const int64_t units = p.questions * plan->store.tiles;
-    plan->cluster = clusters ? cluster_at_most(4 * device.sm_count / units) : 1;
     plan->streamed = can_stream(q, plan->access, device, element);
     plan->threads = plan->streamed ? kStreamThreads : kThreads;
-    if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
+    plan->slots = kStreamSlots;
+    if (sweeps) {
+      // Few rows a warp: less set-up before the first. Many: the copies need no registers.
+      if (p.max_k < kSweepStreamCandidates) plan->streamed = false;
+      if (p.dim > kStagedMaxDim) plan->access = kScalar;
+      plan->sweep = reinterpret_cast<SweepStore*>(static_cast<char*>(p.workspace) + kSpreadBytes);
+      plan->sm_count = device.sm_count;
+    } else {
+      store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), &plan->store,
+                  static_cast<char*>(p.workspace) + kFrontBytes);
+      plan->store.tiles = tiles_of(q.max_k);
+      plan->store.ranks = ranks_kept(q);
+      const int64_t units = p.questions * plan->store.tiles;
+      plan->cluster = clusters ? cluster_at_most(4 * device.sm_count / units) : 1;
+      if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
+    }
   } else {
     plan->cluster = path;
     if (plan->cluster > 1 && !clusters) return refuse(CK_UNSUPPORTED, CS_ARG_path);
@@ -392,10 +421,9 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
     // Without streaming, only plain and scalar instances exist.
     if (!plan->streamed && plan->access == kVector) plan->access = kScalar;
   }
-  const int64_t blocks_of_question = path == CS_PATH_SPREAD ? plan->writers + 1
-                                     : path == CS_PATH_TWO_NODES
-                                         ? static_cast<int64_t>(plan->store.tiles) * plan->cluster
-                                         : plan->cluster;
+  int64_t blocks_of_question = plan->cluster;
+  if (path == CS_PATH_SPREAD) blocks_of_question = plan->writers + 1;
+  if (path == CS_PATH_TWO_NODES) blocks_of_question *= plan->store.tiles;
   if (p.questions > kLargest / blocks_of_question) return refuse(CK_BAD_SIZE, CS_ARG_questions);
   return 0;
 }
@@ -434,8 +462,8 @@ static int score(const cs_score_params& p, void* stream) {
     default:
       error = launch_f16(q, plan, stream);
   }
-  if (error != 0 || plan.path != CS_PATH_TWO_NODES) return error;
-  return merge(q, plan, stream);
+  if (error == 0 && plan.path == CS_PATH_TWO_NODES) error = merge(q, plan, stream);
+  return error;
 }
 
 }  // namespace scoring
@@ -483,15 +511,19 @@ extern "C" const char* cs_device_status_string(uint32_t status) {
 extern "C" size_t cs_score_workspace_bytes(const cs_score_params* params) {
   if (params == nullptr || params->struct_size != sizeof(cs_score_params)) return 0;
   if (scoring::check_sizes(*params) != 0) return 0;
-  const bool two_nodes = params->path == CS_PATH_TWO_NODES || params->max_k > CS_MAX_ONE_NODE_K;
-  if (two_nodes) {
-    return scoring::kSpreadBytes + scoring::store_bytes(params->questions, params->max_k,
-                                                        scoring::ranks_reserved(params->top_k),
-                                                        nullptr, nullptr);
+  const int64_t questions = params->questions;
+  const int64_t max_k = params->max_k;
+  const bool automatic = params->path == CS_PATH_AUTO;
+  if (params->path == CS_PATH_SWEEP || (automatic && scoring::sweep_helps(questions, max_k))) {
+    return scoring::kFrontBytes;
+  }
+  if (params->path == CS_PATH_TWO_NODES || max_k > CS_MAX_ONE_NODE_K) {
+    return scoring::kFrontBytes + scoring::store_bytes(questions, max_k,
+                                                       scoring::ranks_reserved(params->top_k),
+                                                       nullptr, nullptr);
   }
   const bool spread =
-      params->path == CS_PATH_SPREAD ||
-      (params->path == CS_PATH_AUTO && scoring::spread_helps(params->questions, params->max_k));
+      params->path == CS_PATH_SPREAD || (automatic && scoring::spread_helps(questions, max_k));
   return spread ? scoring::kSpreadBytes : 0;
 }
 

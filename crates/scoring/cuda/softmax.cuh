@@ -43,31 +43,48 @@ CK_DEVICE uint64_t warp_largest(uint64_t key) {
   return key;
 }
 
-// The sum over one tile's exps, as a lane's chain and the butterfly. exps[j * 32 + lane] belongs to
-// candidate first + j * 32 + lane and is +0 where nothing counts or the tile has ended.
-CK_DEVICE void sum_tile(const float* exps, int first, int lane, bool weighs, Stats* stats) {
+// What a lane looks after of one tile: places lane, lane + 32, ...
+CK_DEVICE void load_tile(const float* tile, int lane, float (&mine)[kTileLane]) {
+  CK_UNROLL
+  for (int j = 0; j < kTileLane; ++j) mine[j] = tile[j * ck::kWarp + lane];
+}
+
+// The sum over one tile's exps, as a lane's chain and the butterfly. exps[j] belongs to candidate
+// first + j * 32 + lane and is +0 where nothing counts or the tile has ended.
+CK_DEVICE void sum_tile(const float (&exps)[kTileLane], int first, int lane, bool weighs,
+                        Stats* stats) {
   float sum = 0.0f;
   CK_UNROLL
-  for (int j = 0; j < kTileLane; ++j) sum = __fadd_rn(sum, exps[j * ck::kWarp + lane]);
+  for (int j = 0; j < kTileLane; ++j) sum = __fadd_rn(sum, exps[j]);
   stats->sum = ck::warp_sum(sum);
   stats->weighted = 0.0f;
   if (!weighs) return;
   float weighted = 0.0f;
+  CK_UNROLL
   for (int j = 0; j < kTileLane; ++j) {
-    const int at = j * ck::kWarp + lane;
-    weighted = __fmaf_rn(static_cast<float>(first + at), exps[at], weighted);
+    weighted = __fmaf_rn(static_cast<float>(first + j * ck::kWarp + lane), exps[j], weighted);
   }
   stats->weighted = ck::warp_sum(weighted);
 }
+CK_DEVICE void sum_tile(const float* exps, int first, int lane, bool weighs, Stats* stats) {
+  float mine[kTileLane];
+  load_tile(exps, lane, mine);
+  sum_tile(mine, first, lane, weighs, stats);
+}
 
 // The maximum of a tile's logits (-inf past its end), and whether one of them spoils the row.
-CK_DEVICE void scan_tile(const float* logits, int lane, Stats* stats) {
+CK_DEVICE void scan_tile(const float (&logits)[kTileLane], Stats* stats) {
   uint32_t largest = 0;
   CK_UNROLL
-  for (int j = 0; j < kTileLane; ++j) largest = max(largest, ordered(logits[j * ck::kWarp + lane]));
+  for (int j = 0; j < kTileLane; ++j) largest = max(largest, ordered(logits[j]));
   largest = ck::warp_max(largest);
   stats->bad = largest == kSpoiled;
   stats->max = from_ordered(largest);
+}
+CK_DEVICE void scan_tile(const float* logits, int lane, Stats* stats) {
+  float mine[kTileLane];
+  load_tile(logits, lane, mine);
+  scan_tile(mine, stats);
 }
 
 // The same from the maxima of its groups of 32 logits.
@@ -85,7 +102,7 @@ CK_DEVICE float shifted_exp(float logit, float max) {
 // Merges `tiles` tiles; every lane of the warp gets the result. One tile is returned as it is, to
 // the bit, since exp(0) = 1. tile(t) is asked for four at a time, so that their loads overlap.
 template <typename Tile>
-CK_DEVICE Stats merge_tiles(int tiles, int lane, const Tile& tile) {
+CK_DEVICE Stats merge_tiles(int tiles, int lane, bool weighs, const Tile& tile) {
   constexpr int kTogether = 4;
   const Stats none{-INFINITY, 0.0f, 0.0f, 0};
   uint32_t largest = ordered(-INFINITY);  // also where there is no tile at all
@@ -117,11 +134,11 @@ CK_DEVICE Stats merge_tiles(int tiles, int lane, const Tile& tile) {
       // A tile where nothing counts has sum 0; its -inf must not meet another -inf.
       const float factor = shifted_exp(stats[i].max, merged.max);
       merged.sum = __fmaf_rn(stats[i].sum, factor, merged.sum);
-      merged.weighted = __fmaf_rn(stats[i].weighted, factor, merged.weighted);
+      if (weighs) merged.weighted = __fmaf_rn(stats[i].weighted, factor, merged.weighted);
     }
   }
   merged.sum = ck::warp_sum(merged.sum);
-  merged.weighted = ck::warp_sum(merged.weighted);
+  if (weighs) merged.weighted = ck::warp_sum(merged.weighted);
   return merged;
 }
 
@@ -211,16 +228,23 @@ CK_DEVICE void select_ranks(int ranks, const Next& next, const Put& put) {
   }
 }
 
-// This lane's largest key below `below` among its logits of one tile.
-CK_DEVICE uint64_t next_of_tile(const float* logits, int first, int lane, uint64_t below) {
-  uint64_t best = 0;
-  CK_NO_UNROLL
-  for (int j = 0; j < kTileLane; ++j) {
-    const int at = j * ck::kWarp + lane;
-    const uint64_t key = rank_key(logits[at], first + at);
-    if (key < below) best = larger(best, key);
-  }
-  return best;
+// The best candidates of one tile by one warp: keys[rank].
+CK_DEVICE void rank_tile(const float (&logits)[kTileLane], int first, int lane, int ranks,
+                         uint64_t* keys) {
+  select_ranks(
+      ranks,
+      [&](uint64_t below) {
+        uint64_t best = 0;
+        CK_UNROLL
+        for (int j = 0; j < kTileLane; ++j) {
+          const uint64_t key = rank_key(logits[j], first + j * ck::kWarp + lane);
+          if (key < below) best = larger(best, key);
+        }
+        return best;
+      },
+      [&](int rank, uint64_t key) {
+        if (lane == 0) keys[rank] = key;
+      });
 }
 
 // Shared memory of finish_tiles, in dynamic shared memory: what max_k candidates need.
@@ -259,29 +283,19 @@ CK_DEVICE void pad_logits(const Question& question, const FinishScratch& scratch
     scratch.logits[k] = -INFINITY;
 }
 
-// The top ones of a question of up to CS_MAX_ONE_NODE_K candidates.
-CK_DEVICE void finish_ranks(const Problem& p, const Question& question,
-                            const FinishScratch& scratch, const Row& row, int tiles) {
+// The best of the tiles' keys, by one warp: lane l looks after keys l, l + 32, ... key_at(i) is
+// key i % ranks of tile i / ranks.
+template <typename Key>
+CK_DEVICE void merge_ranks(const Problem& p, const Question& question, const Row& row, int tiles,
+                           int ranks, const Key& key_at) {
   const int lane = threadIdx.x % ck::kWarp;
-  const int warp = threadIdx.x / ck::kWarp;
-  const int ranks = ranks_kept(p);
-  for (int tile = warp; tile < tiles; tile += blockDim.x / ck::kWarp) {
-    const float* const logits = scratch.logits + tile * kTile;
-    select_ranks(
-        ranks, [&](uint64_t below) { return next_of_tile(logits, tile * kTile, lane, below); },
-        [&](int rank, uint64_t key) {
-          if (lane == 0) scratch.keys[tile * ranks + rank] = key;
-        });
-  }
-  if (!CK_MUTANT(scoring_ranks_skip_barrier)) __syncthreads();
-  if (warp != 0) return;
-  // Lane l looks after the keys l, l+32, .. of all tiles' lists.
   select_ranks(
       ranks,
       [&](uint64_t below) {
         uint64_t best = 0;
-        for (int i = lane; i < tiles * ranks; i += ck::kWarp) {
-          const uint64_t key = scratch.keys[i];
+        const int64_t count = static_cast<int64_t>(tiles) * ranks;
+        for (int64_t i = lane; i < count; i += ck::kWarp) {
+          const uint64_t key = key_at(i);
           if (key < below) best = larger(best, key);
         }
         return best;
@@ -291,51 +305,68 @@ CK_DEVICE void finish_ranks(const Problem& p, const Question& question,
       });
 }
 
+// The top ones of a question of up to CS_MAX_ONE_NODE_K candidates.
+CK_DEVICE void finish_ranks(const Problem& p, const Question& question,
+                            const FinishScratch& scratch, const Row& row, int tiles) {
+  const int ranks = ranks_kept(p);
+  const int lane = threadIdx.x % ck::kWarp;
+  for (int tile = threadIdx.x / ck::kWarp; tile < tiles; tile += blockDim.x / ck::kWarp) {
+    float logits[kTileLane];
+    load_tile(scratch.logits + tile * kTile, lane, logits);
+    rank_tile(logits, tile * kTile, lane, ranks, scratch.keys + tile * ranks);
+  }
+  if (!CK_MUTANT(scoring_ranks_skip_barrier)) __syncthreads();
+  if (threadIdx.x >= ck::kWarp) return;
+  merge_ranks(p, question, row, tiles, ranks, [&](int64_t i) { return scratch.keys[i]; });
+}
+
+// The statistics of a question's tiles, from their logits
+// in scratch (padded, and behind a barrier). scratch.stats is not behind a barrier yet.
+CK_DEVICE void tile_stats(const FinishScratch& scratch, int tiles, bool weighs) {
+  const int lane = threadIdx.x % ck::kWarp;
+  CK_UNROLL_BY(4)
+  for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
+    const uint32_t largest = ck::warp_max(ordered(scratch.logits[k]));
+    if (lane == 0) scratch.maxima[k / ck::kWarp] = largest;
+  }
+  if (!CK_MUTANT(scoring_maxima_skip_barrier)) __syncthreads();
+  Stats stats;
+  CK_UNROLL_BY(4)
+  for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
+    merge_maxima(scratch.maxima + k / kTile * kTileLane, lane, &stats);
+    scratch.exps[k] = shifted_exp(scratch.logits[k], stats.max);
+  }
+  if (!CK_MUTANT(scoring_tile_exps_skip_barrier)) __syncthreads();
+  for (int tile = threadIdx.x / ck::kWarp; tile < tiles; tile += blockDim.x / ck::kWarp) {
+    merge_maxima(scratch.maxima + tile * kTileLane, lane, &stats);
+    sum_tile(scratch.exps + tile * kTile, tile * kTile, lane, weighs, &stats);
+    if (lane == 0) scratch.stats[tile] = stats;
+  }
+}
+
 // A question of up to CS_MAX_ONE_NODE_K candidates, by a whole block of at least kTile threads,
 // from the logits in scratch (padded, and behind a barrier). One thread a candidate: code that runs
 // once is bound by instruction fetch, and eight candidates a lane in one warp took 0.5 us longer.
 CK_DEVICE void finish_tiles(const Problem& p, const Question& question,
                             const FinishScratch& scratch) {
   const int lane = threadIdx.x % ck::kWarp;
-  const int warp = threadIdx.x / ck::kWarp;
-  const int warps = blockDim.x / ck::kWarp;
   const int tiles = tiles_of(question.count);
   const bool weighs = p.expected_index != nullptr;
   Stats stats{-INFINITY, 0.0f, 0.0f, 0};
   float kept_exp = 0.0f;
   if (tiles == 1) {
-    // Every warp scans the one tile for itself, which saves a barrier.
+    // Every warp scans and sums the one tile for itself, which saves two barriers.
     if (threadIdx.x < kTile) {
       scan_tile(scratch.logits, lane, &stats);
       kept_exp = shifted_exp(scratch.logits[threadIdx.x], stats.max);
       scratch.exps[threadIdx.x] = kept_exp;
     }
-  } else {
-    CK_UNROLL_BY(4)
-    for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
-      const uint32_t largest = ck::warp_max(ordered(scratch.logits[k]));
-      if (lane == 0) scratch.maxima[k / ck::kWarp] = largest;
-    }
-    if (!CK_MUTANT(scoring_maxima_skip_barrier)) __syncthreads();
-    CK_UNROLL_BY(4)
-    for (int k = threadIdx.x; k < tiles * kTile; k += blockDim.x) {
-      merge_maxima(scratch.maxima + k / kTile * kTileLane, lane, &stats);
-      scratch.exps[k] = shifted_exp(scratch.logits[k], stats.max);
-    }
-  }
-  if (!CK_MUTANT(scoring_exps_skip_barrier)) __syncthreads();
-  if (tiles == 1) {
-    // Every warp sums the one tile for itself.
+    if (!CK_MUTANT(scoring_exps_skip_barrier)) __syncthreads();
     if (threadIdx.x < kTile) sum_tile(scratch.exps, 0, lane, weighs, &stats);
   } else {
-    for (int tile = warp; tile < tiles; tile += warps) {
-      Stats mine;
-      merge_maxima(scratch.maxima + tile * kTileLane, lane, &mine);
-      sum_tile(scratch.exps + tile * kTile, tile * kTile, lane, weighs, &mine);
-      if (lane == 0) scratch.stats[tile] = mine;
-    }
+    tile_stats(scratch, tiles, weighs);
     if (!CK_MUTANT(scoring_tiles_skip_barrier)) __syncthreads();
-    stats = merge_tiles(tiles, lane, [&](int t) { return scratch.stats[t]; });
+    stats = merge_tiles(tiles, lane, weighs, [&](int t) { return scratch.stats[t]; });
   }
   const Row row = make_row(p, stats);
   if (tiles == 1) {

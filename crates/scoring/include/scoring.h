@@ -34,8 +34,9 @@
  * expected index 0.
  *
  * NODES under graph capture, and workspace:
- *   K <= 4096     1 node; workspace optional (it lets one question use the whole GPU)
- *   K  > 4096     2 nodes; workspace required
+ *   K <= 4096                1 node; workspace optional (it lets few questions use the whole GPU)
+ *   K <= 65536 and Q = 1     1 node; workspace required. The launch is cooperative.
+ *   more                     2 nodes; workspace required
  * cs_score_workspace_bytes() says how much. Zero it once, when it is allocated; every call leaves
  * it as it needs it. Calls that may run at the same time need workspaces of their own.
  *
@@ -78,7 +79,8 @@ enum cs_path {
   CS_PATH_CLUSTER_8 = 8,
   CS_PATH_CLUSTER_16 = 16,
   CS_PATH_SPREAD = 32,    /* independent blocks that hand their logits over through workspace */
-  CS_PATH_TWO_NODES = 33  /* tiles, then a merging node */
+  CS_PATH_TWO_NODES = 33, /* tiles, then a merging node */
+  CS_PATH_SWEEP = 34      /* one question by blocks that wait for each other (workspace) */
 };
 
 /* What the status word may say of the first bad device value: cause << 24 | min(question, 2^24-1). */
@@ -110,6 +112,7 @@ enum cs_argument {
 #define CS_MAX_TOP_K 32
 #define CS_MAX_ONE_NODE_K 4096
 #define CS_MAX_SPREAD_CANDIDATES 8192 /* questions * max_k of CS_PATH_SPREAD */
+#define CS_MAX_SWEEP_K 65536          /* max_k of CS_PATH_SWEEP, which takes one question */
 /* Largest extents: questions, max_k, sum_k, table_rows, dim < 2^31; top_k <= 32. */
 
 /* All pointers but `params` itself are device pointers, aligned to their element. Strides are in

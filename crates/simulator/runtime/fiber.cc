@@ -83,10 +83,9 @@ uintptr_t stacks_end = 0;
 
 namespace {
 
-constexpr uint32_t kMaxStacks = 64 * 1024;
 // Each guarded stack is two mappings, and Linux allows a process 65530: beyond this many, stacks
 // lie side by side.
-constexpr uint32_t kGuardedStacks = 16 * 1024;
+constexpr uint32_t kGuardedStacks = 8 * 1024;
 
 size_t usable = 0;
 size_t guard = 0;

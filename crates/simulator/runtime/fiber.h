@@ -21,6 +21,8 @@ bool stack_contains(uintptr_t address);
 bool stack_is_guard(uintptr_t address);
 extern uintptr_t stacks_begin;
 extern uintptr_t stacks_end;
+// Of these, stacks_free() are not in use.
+constexpr uint32_t kMaxStacks = 192 * 1024;
 size_t stacks_free();
 
 extern "C" [[noreturn]] void ck_sim_fiber_main();

@@ -70,6 +70,11 @@ int check_shape(const LaunchShape& s) {
     // largest there is.
     if (s.cluster > 16 || s.grid % s.cluster != 0) return cudaErrorInvalidConfiguration;
   }
+  if (s.cooperative) {
+    const unsigned resident =
+        resident_blocks(s.block, s.shared_bytes) * static_cast<unsigned>(global.device.sm_count);
+    if (s.grid > resident) return cudaErrorCooperativeLaunchTooLarge;
+  }
   return cudaSuccess;
 }
 
@@ -127,6 +132,8 @@ const char* error_string(int code) {
       return "invalid resource handle";
     case cudaErrorLaunchFailure:
       return "unspecified launch failure";
+    case cudaErrorCooperativeLaunchTooLarge:
+      return "too many blocks in cooperative launch";
     case cudaErrorNotSupported:
       return "operation not supported";
     case cudaErrorStreamCaptureImplicit:

@@ -331,13 +331,21 @@ void report_stuck(const char* code, const char* headline, const std::vector<Gang
   finding(code, true, places, "%s; %zu of its threads have exited", headline, exited);
 }
 
+}  // namespace
+
+unsigned resident_blocks(unsigned block, unsigned shared_bytes) {
+  const unsigned shared = shared_bytes + 1024;  // what the system keeps of each block's
+  const unsigned by_shared = (global.device.shared_bytes_optin + 1024) / shared;
+  const unsigned by_threads = 2048 / block;
+  return std::max(1u, std::min({by_shared, by_threads, 32u}));
+}
+
+namespace {
+
 // Blocks that this device holds at a time, if one may wait for another through memory.
 size_t resident_gangs(const Launch& launch) {
-  const size_t shared = launch.shared_end + 1024;
-  const size_t by_shared = std::max<size_t>(1, (global.device.shared_bytes_optin + 1024) / shared);
-  const size_t by_threads = std::max<size_t>(1, 2048 / launch.shape.block);
-  const size_t blocks =
-      static_cast<size_t>(global.device.sm_count) * std::min<size_t>({by_shared, by_threads, 32});
+  const size_t blocks = static_cast<size_t>(global.device.sm_count) *
+                        resident_blocks(launch.shape.block, launch.shared_end);
   return std::max<size_t>(1, blocks / launch.shape.cluster);
 }
 
@@ -411,6 +419,10 @@ void report_fault() {
           "%s, at address %s", what, describe_address(fault.address).c_str());
 }
 
+// Threads that may be alive at once in a launch that gives no promise: enough for every kernel that
+// hands values on, few enough to be quick. A cooperative launch has all of its own.
+constexpr size_t kMostWaiting = 96 * 1024;
+
 void loop(Launch& launch) {
   const uint32_t total = gangs_of(launch);
   const size_t resident = resident_gangs(launch);
@@ -469,7 +481,8 @@ void loop(Launch& launch) {
       progress = global.progress;
       idle = 0;
       repoll();
-    } else if (started < total && global.live.size() < resident && stacks_free() > 32 * 1024) {
+    } else if (started < total && global.live.size() < resident &&
+               (launch.shape.cooperative || stacks_free() > kMaxStacks - kMostWaiting)) {
       start_next();
     } else if (++idle > kIdleRounds) {
       report_stuck("livelock",

@@ -280,3 +280,35 @@ fn a_report_names_kernel_threads_buffer_and_both_lines() {
     assert!(lines[2].starts_with("    block 0 thread "), "{report}");
     assert!(lines[2].contains(&format!(" wrote at {file}")), "{report}");
 }
+
+#[test]
+fn blocks_of_a_cooperative_launch_meet_and_too_many_are_refused() {
+    type Meeting = unsafe extern "C" fn(*mut u32, *mut u32, c_uint, *mut c_void) -> c_int;
+    let sim = Simulator::load(Flavor::Plain);
+    let meeting: Meeting = sim.symbol("simk_meeting");
+    let resident: unsafe extern "C" fn(c_uint) -> c_int = sim.symbol("simk_meeting_resident");
+    // SAFETY: takes a number alone.
+    unsafe {
+        assert_eq!(resident(0), 32, "2048 threads a multiprocessor");
+        assert_eq!(resident(100 * 1024), 2);
+    }
+    for order in support::ORDERS {
+        sim.order(order);
+        // More blocks than a launch without the promise would keep alive: 700 * 64 threads.
+        let blocks = 700;
+        let mut arrived = vec![0u32; blocks];
+        let mut out = 0u32;
+        sim.in_out(&mut arrived);
+        sim.in_out(std::slice::from_mut(&mut out));
+        // SAFETY: a word for each block, and one.
+        let code = unsafe { meeting(arrived.as_mut_ptr(), &mut out, blocks as u32, sim.stream) };
+        sim.unregister_all();
+        assert_eq!((code, out), (0, blocks as u32), "{order:?}");
+    }
+    assert_eq!(sim.take_report(), None);
+    sim.device(9, 0, 2);
+    let mut word = 0u32;
+    // SAFETY: refused before anything is read.
+    let code = unsafe { meeting(&mut word, &mut word, 65, sim.stream) };
+    assert_eq!(code, 720);
+}

@@ -33,6 +33,8 @@ pub enum Part {
     Ffi,
     /// crates/*/resources.lock.json.
     Lock,
+    /// The case ids in crates/*/*.backend.json.
+    Cases,
     /// The table in README.md.
     Readme,
     /// The toolkits in .github/workflows/compile.yml.

@@ -45,6 +45,9 @@ pub struct Args {
     /// This process runs under that sanitizer: only the named subset, as it wants it.
     #[arg(long, value_name = "TOOL", hide = true)]
     pub under: Option<sanitizer::Tool>,
+    /// And only that part of the subset, as in 0/4.
+    #[arg(long, value_name = "PART", hide = true)]
+    pub shard: Option<sanitizer::Shard>,
 }
 
 /// Runs the command.
@@ -130,10 +133,25 @@ fn on_gpu(
         cases.len(),
         suite::heading()
     ));
-    let reports = runner.run_all(&cases, |report| {
-        out.say(suite::row(report));
-        true
+    let (reports, sanitizers) = std::thread::scope(|scope| {
+        let sanitizers = args
+            .sanitize
+            .then(|| scope.spawn(|| sanitizer::run_all(root, target, args)));
+        let reports = runner.run_all(&cases, |report| {
+            out.say(suite::row(report));
+            true
+        });
+        let sanitizers = sanitizers.map(|thread| thread.join());
+        (reports, sanitizers)
     });
+    let sanitizers = match sanitizers {
+        Some(Ok(results)) => results,
+        Some(Err(_)) => anyhow::bail!("the thread that runs the sanitizers panicked"),
+        None => Vec::new(),
+    };
+    for result in &sanitizers {
+        out.say(format_args!("{name}: {result}"));
+    }
     let tally = Tally::of(&reports);
     out.say(format_args!("{name}: {tally}"));
     findings.extend(suite::case_findings(target, "on the GPU", &reports));
@@ -154,11 +172,6 @@ fn on_gpu(
 
     let known_bad = known_bad::run(gpu, root, out);
     findings.extend(known_bad.findings(target));
-    let sanitizers = if args.sanitize {
-        sanitizer::run_all(root, target, args, out)
-    } else {
-        Vec::new()
-    };
     findings.extend(
         sanitizers
             .iter()

@@ -26,15 +26,18 @@ namespace ck {
 
 constexpr int kColumnLanes = 32;
 
-// Rows that a lane of a chunk adds. Short columns have short chains, so that few rows still occupy
-// many threads.
-CK_HOST_DEVICE int column_chain(int64_t rows) { return rows <= 4096 ? 4 : rows <= 8192 ? 8 : 16; }
-
-// Rows of a chunk, and chunks of a column.
-CK_HOST_DEVICE int column_chunk_rows(int64_t rows) { return kColumnLanes * column_chain(rows); }
+// Binary logarithm of the rows of a chunk; the rows that a lane of it adds; chunks of a column.
+// Short columns have short chains, so that few rows still occupy many threads.
+CK_HOST_DEVICE int column_chunk_log2(int64_t rows) {
+  return rows <= 4096 ? 7 : rows <= 8192 ? 8 : 9;
+}
+CK_HOST_DEVICE int column_chunk_rows(int64_t rows) { return 1 << column_chunk_log2(rows); }
+CK_HOST_DEVICE int column_chain(int64_t rows) {
+  return (1 << column_chunk_log2(rows)) / kColumnLanes;
+}
 CK_HOST_DEVICE int64_t column_chunks(int64_t rows) {
-  const int chunk = column_chunk_rows(rows);
-  return (rows + chunk - 1) / chunk;
+  const int log2 = column_chunk_log2(rows);
+  return (rows + (int64_t{1} << log2) - 1) >> log2;
 }
 
 struct F32x2 {
@@ -88,8 +91,8 @@ CK_DEVICE float merge(float a, float b) { return __fadd_rn(a, b); }
 
 // merge() with the accumulator of the lane `step` away.
 CK_DEVICE F32x2 merge_across(F32x2 a, int step) {
-  return merge(a, F32x2{__shfl_xor_sync(kFullMask, a.high, step),
-                        __shfl_xor_sync(kFullMask, a.low, step)});
+  return merge(
+      a, F32x2{__shfl_xor_sync(kFullMask, a.high, step), __shfl_xor_sync(kFullMask, a.low, step)});
 }
 CK_DEVICE double merge_across(double a, int step) {
   return merge(a, __shfl_xor_sync(kFullMask, a, step));
@@ -114,9 +117,7 @@ CK_DEVICE F32x2 scaled(F32x2 a, float alpha) {
   const float product = __fmul_rn(alpha, a.high);
   return {product, __fmaf_rn(alpha, a.low, __fmaf_rn(alpha, a.high, -product))};
 }
-CK_DEVICE double scaled(double a, float alpha) {
-  return __dmul_rn(static_cast<double>(alpha), a);
-}
+CK_DEVICE double scaled(double a, float alpha) { return __dmul_rn(static_cast<double>(alpha), a); }
 CK_DEVICE float scaled(float a, float alpha) { return __fmul_rn(alpha, a); }
 
 namespace detail {

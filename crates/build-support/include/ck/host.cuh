@@ -24,6 +24,8 @@ struct LaunchConfig {
   unsigned shared_bytes = 0;
   unsigned cluster = 1;  // blocks a cluster; above 8 is asked for as non-portable
   bool pdl = false;      // programmatic dependent launch: the kernel calls dependency_wait()
+  // All blocks are resident at once, or the launch fails: blocks may wait for each other.
+  bool cooperative = false;
   void* stream = nullptr;
 };
 
@@ -39,14 +41,20 @@ inline int current_device(Device* out) {
 
 template <typename... Parameters, typename... Arguments>
 int launch_as(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) {
-  ck_sim::LaunchShape shape{config.grid,    config.block, config.shared_bytes,
-                            config.cluster, config.pdl,   config.stream};
+  ck_sim::LaunchShape shape{config.grid, config.block,       config.shared_bytes, config.cluster,
+                            config.pdl,  config.cooperative, config.stream};
   return ck_sim::launch<Parameters...>(kernel, shape, static_cast<Parameters>(arguments)...);
 }
 
 template <auto kKernel, typename... Arguments>
 int launch(const LaunchConfig& config, Arguments... arguments) {
   return launch_as(kKernel, config, arguments...);
+}
+
+template <auto kKernel>
+int resident_blocks(const LaunchConfig& config, int* blocks) {
+  *blocks = static_cast<int>(ck_sim::resident_blocks(config.block, config.shared_bytes));
+  return 0;
 }
 
 #else
@@ -123,7 +131,7 @@ static inline int set_attribute(const void* kernel, cudaFuncAttribute attribute,
 template <typename... Parameters, typename... Arguments>
 static int launch_as(void (*kernel)(Parameters...), const LaunchConfig& config,
                      Arguments... arguments) {
-  cudaLaunchAttribute attributes[2];
+  cudaLaunchAttribute attributes[3];
   unsigned count = 0;
   if (config.cluster > 1) {
     attributes[count].id = cudaLaunchAttributeClusterDimension;
@@ -135,6 +143,11 @@ static int launch_as(void (*kernel)(Parameters...), const LaunchConfig& config,
   if (config.pdl) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count].val.programmaticStreamSerializationAllowed = 1;
+    ++count;
+  }
+  if (config.cooperative) {
+    attributes[count].id = cudaLaunchAttributeCooperative;
+    attributes[count].val.cooperative = 1;
     ++count;
   }
   cudaLaunchConfig_t launch{};
@@ -149,9 +162,11 @@ static int launch_as(void (*kernel)(Parameters...), const LaunchConfig& config,
 
 }  // namespace detail
 
-// Queues the kernel as one node.
-template <auto kKernel, typename... Arguments>
-static int launch(const LaunchConfig& config, Arguments... arguments) {
+namespace detail {
+
+// Gives the kernel the attributes that the launch needs.
+template <auto kKernel>
+static int prepare(const LaunchConfig& config) {
   constexpr unsigned kDefaultShared = 48 * 1024;
   constexpr unsigned kPortableCluster = 8;
   if (config.shared_bytes > kDefaultShared || config.cluster > kPortableCluster) {
@@ -173,6 +188,23 @@ static int launch(const LaunchConfig& config, Arguments... arguments) {
       if (error != 0) return error;
     }
   }
+  return 0;
+}
+
+}  // namespace detail
+
+// How many blocks of such a launch a multiprocessor holds at once.
+template <auto kKernel>
+static int resident_blocks(const LaunchConfig& config, int* blocks) {
+  if (const int error = detail::prepare<kKernel>(config)) return error;
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      blocks, kKernel, static_cast<int>(config.block), config.shared_bytes);
+}
+
+// Queues the kernel as one node.
+template <auto kKernel, typename... Arguments>
+static int launch(const LaunchConfig& config, Arguments... arguments) {
+  if (const int error = detail::prepare<kKernel>(config)) return error;
   return detail::launch_as(kKernel, config, arguments...);
 }
 

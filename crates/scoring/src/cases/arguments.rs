@@ -112,7 +112,7 @@ fn sizes_and_enums() -> Vec<Case> {
         }),
         dense("path-3", BAD_ENUM + CS_ARG_path, |p| p.path = 3),
         dense("path-minus-1", BAD_ENUM + CS_ARG_path, |p| p.path = -1),
-        dense("path-34", BAD_ENUM + CS_ARG_path, |p| p.path = 34),
+        dense("path-35", BAD_ENUM + CS_ARG_path, |p| p.path = 35),
         dense("top-k-33", BAD_SIZE + CS_ARG_top_k, |p| p.top_k = 33),
         dense("top-k-minus-1", BAD_SIZE + CS_ARG_top_k, |p| p.top_k = -1),
         dense("questions-minus-1", BAD_SIZE + CS_ARG_questions, |p| {
@@ -504,6 +504,18 @@ fn workspaces() -> Vec<Case> {
             refused(spec("two-nodes-without-workspace", 64), unsupported, none),
             TWO_NODES,
         ),
+        on(
+            refused(spec("sweep-without-workspace", 64), unsupported, none),
+            SWEEP,
+        ),
+        on(
+            refused(
+                spec("65537-candidates-on-sweep", 65_537).with(WORKSPACE),
+                unsupported,
+                none,
+            ),
+            SWEEP,
+        ),
     ];
     // Beyond one node, the paths of one node are refused.
     for path in [BLOCK, CLUSTER_2, CLUSTER_4, CLUSTER_8, CLUSTER_16, SPREAD] {
@@ -528,6 +540,16 @@ fn workspaces() -> Vec<Case> {
             cases.push(asked(spec, enough, path));
         }
     }
+    for (k, path) in [(64, SWEEP), (5000, Path::AUTOMATIC)] {
+        for enough in [true, false] {
+            let said = if enough { "as-asked" } else { "a-byte-short" };
+            let id = format!("workspace-{said}-one-question-{k}-{}", path.name);
+            let spec = Spec::new(id, [1, k, DIM]).cosine().with(WORKSPACE);
+            cases.push(asked(spec, enough, path));
+        }
+    }
+    let two = Spec::new("refuses-two-questions-on-sweep", [2, 64, DIM]).with(WORKSPACE);
+    cases.push(on(refused(two, unsupported, |_| {}), SWEEP));
     cases
 }
 
@@ -538,7 +560,7 @@ fn asked(spec: Spec, enough: bool, path: Path) -> Case {
         if !enough {
             leave_unwritten(&mut buffers);
         }
-        let nodes = if path == SPREAD { 1 } else { 2 };
+        let nodes = spec.nodes(path.value);
         let (spec, path) = (spec.clone(), variation.path);
         let instance = Instance::new(buffers, move |library, pointers, stream| {
             let mut params = spec.filled(path, &sets, pointers);

@@ -69,6 +69,14 @@ pub(super) fn cases() -> Vec<Case> {
             .cosine(),
     );
     let mut cases: Vec<Case> = specs.into_iter().map(Spec::case).collect();
+    // Nine rows of four segments for a block whose warps share rows eight at a time.
+    cases.push(
+        Spec::new("rows-shared-in-two-passes", [8, 128, 1540])
+            .cosine()
+            .case()
+            .on_paths(&[SPREAD])
+            .tagged(Tags::SIMULATE),
+    );
     cases.push(far("far-candidates", 1, [0, 1 << 31, 0]));
     cases.push(far("far-blocks", 2, [8, 16, 1 << 31]));
     cases.push(far("far-queries", 2, [1 << 31, 8, 16]));
@@ -129,7 +137,11 @@ fn far(id: &'static str, questions: usize, strides: [usize; 3]) -> Case {
         .nodes(if path == TWO_NODES.value { 2 } else { 1 })
     })
     .tagged(Tags::LARGE)
-    .on_paths(&[Path::AUTOMATIC, CLUSTER_2, TWO_NODES])
+    .on_paths(if questions == 1 {
+        &[Path::AUTOMATIC, CLUSTER_2, TWO_NODES, SWEEP]
+    } else {
+        &[Path::AUTOMATIC, CLUSTER_2, TWO_NODES]
+    })
 }
 
 /// An input of which only some rows are ever read.

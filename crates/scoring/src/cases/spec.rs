@@ -446,12 +446,18 @@ impl Spec {
     }
 
     /// Graph nodes that the header promises.
-    fn nodes(&self, path: i32) -> usize {
+    pub(super) fn nodes(&self, path: i32) -> usize {
         match self.questions {
             0 => 0,
-            _ if self.max_k > MAX_ONE_NODE_K || path == TWO_NODES.value => 2,
+            _ if path == TWO_NODES.value => 2,
+            _ if path == 0 && self.max_k > MAX_ONE_NODE_K && !self.sweeps() => 2,
             _ => 1,
         }
+    }
+
+    /// Whether the sweep path can run it.
+    fn sweeps(&self) -> bool {
+        self.questions == 1 && self.max_k <= MAX_SWEEP_K
     }
 
     fn needs_workspace(&self, path: i32) -> bool {
@@ -459,11 +465,12 @@ impl Spec {
             || self.max_k > MAX_ONE_NODE_K
             || path == SPREAD.value
             || path == TWO_NODES.value
+            || path == SWEEP.value
     }
 
     /// Generous: the buffers are fixed before the library can be asked.
     pub(super) fn workspace_bytes(&self) -> usize {
-        16 * self.questions * self.max_k + (self.questions << 10) + (128 << 10)
+        16 * self.questions * self.max_k + (self.questions << 10) + (768 << 10)
     }
 
     /// Inputs, outputs with the oracle's values, workspace, and where each pointer goes.
@@ -612,11 +619,14 @@ impl Spec {
     /// The paths that can run it.
     fn paths(&self) -> Vec<Path> {
         if self.max_k > MAX_ONE_NODE_K {
-            LONG_PATHS.to_vec()
+            let mut paths = LONG_PATHS.to_vec();
+            paths.retain(|path| self.sweeps() || path.value != SWEEP.value);
+            paths
         } else {
             let spreads = self.questions * self.max_k <= MAX_SPREAD_CANDIDATES;
             let mut paths = PATHS.to_vec();
             paths.retain(|path| spreads || path.value != SPREAD.value);
+            paths.retain(|path| self.sweeps() || path.value != SWEEP.value);
             paths
         }
     }
@@ -779,7 +789,9 @@ pub(super) const CLUSTER_8: Path = Path::needing("cluster-8", ffi::CS_PATH_CLUST
 pub(super) const CLUSTER_16: Path = Path::needing("cluster-16", ffi::CS_PATH_CLUSTER_16 as i32, 90);
 pub(super) const SPREAD: Path = Path::new("spread", ffi::CS_PATH_SPREAD as i32);
 pub(super) const TWO_NODES: Path = Path::new("two-nodes", ffi::CS_PATH_TWO_NODES as i32);
-const PATHS: [Path; 8] = [
+pub(super) const SWEEP: Path = Path::new("sweep", ffi::CS_PATH_SWEEP as i32);
+const MAX_SWEEP_K: usize = ffi::CS_MAX_SWEEP_K as usize;
+const PATHS: [Path; 9] = [
     Path::AUTOMATIC,
     BLOCK,
     CLUSTER_2,
@@ -788,5 +800,6 @@ const PATHS: [Path; 8] = [
     CLUSTER_16,
     SPREAD,
     TWO_NODES,
+    SWEEP,
 ];
-const LONG_PATHS: [Path; 2] = [Path::AUTOMATIC, TWO_NODES];
+const LONG_PATHS: [Path; 3] = [Path::AUTOMATIC, TWO_NODES, SWEEP];

@@ -25,8 +25,12 @@ struct LaunchShape {
   unsigned shared_bytes;
   unsigned cluster;
   bool pdl;
+  bool cooperative;
   void* stream;
 };
+
+// Blocks of this shape that a multiprocessor of the set description holds at once.
+unsigned resident_blocks(unsigned block, unsigned shared_bytes);
 
 // A kernel with its arguments, copied by value as a CUDA launch copies them.
 struct Call {

@@ -58,6 +58,7 @@ enum {
   cudaErrorInvalidConfiguration = 9,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorLaunchFailure = 719,
+  cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
   cudaErrorStreamCaptureImplicit = 906,
 };

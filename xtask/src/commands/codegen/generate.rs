@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use contract::{Finding, Severity, schema};
+use parity::Tags;
+use serde_json::{Value, json};
 
 use super::{Args, Part, bindings, support_table, toolkits};
 use crate::artifact::resources;
 use crate::commands::compile::Work;
 use crate::output::{Document, Exit, Output};
-use crate::{toolkit, workspace};
+use crate::{suite, toolkit, workspace};
 
 /// A file as it should be.
 pub struct Generated {
@@ -50,6 +52,7 @@ fn generate(part: Part, root: &Path, out: &Output) -> anyhow::Result<Vec<Generat
         ]),
         Part::Ffi => bindings::generate(root, out),
         Part::Lock => locks(root, out),
+        Part::Cases => case_lists(root),
         Part::Readme => between(
             root,
             "README.md",
@@ -63,6 +66,31 @@ fn generate(part: Part, root: &Path, out: &Output) -> anyhow::Result<Vec<Generat
             &toolkits::render(root)?,
         ),
     }
+}
+
+/// The manifests, with the ids of the cases that their crates' suites and benches have.
+fn case_lists(root: &Path) -> anyhow::Result<Vec<Generated>> {
+    let mut files = Vec::new();
+    for target in suite::targets(root, None)? {
+        let text = fs::read_to_string(root.join(&target.path))
+            .with_context(|| format!("cannot read {}", target.path))?;
+        let mut manifest: Value = serde_json::from_str(&text)?;
+        let parity: Vec<_> = target
+            .cases(Tags::NONE, None)
+            .iter()
+            .map(|case| case.id.clone())
+            .collect();
+        let bench: Vec<_> = (target.backend.benches)()
+            .iter()
+            .map(|bench| bench.id.clone())
+            .collect();
+        manifest["cases"] = json!({"parity": parity, "bench": bench});
+        files.push(Generated {
+            path: PathBuf::from(&target.path),
+            text: serde_json::to_string_pretty(&manifest)? + "\n",
+        });
+    }
+    Ok(files)
 }
 
 /// The resources of every kernel, which only the pinned compiler tells.

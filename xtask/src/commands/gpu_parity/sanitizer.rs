@@ -1,12 +1,15 @@
 //! compute-sanitizer: this program again, under each of its tools, on the cases named for it.
 
 use std::env;
+use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::str::FromStr;
 
 use contract::Finding;
 use contract::evidence;
-use parity::{Gpu, Library, Options, Runner, Tags};
+use parity::{Case, Gpu, Library, Options, Runner, Tags};
 use serde_json::{Map, Value, json};
 
 use super::Args;
@@ -58,6 +61,13 @@ pub struct Sanitized {
     message: String,
 }
 
+impl fmt::Display for Sanitized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tool, cases) = (self.tool.name(), self.cases);
+        write!(f, "{tool} over {cases} cases: {}", self.message)
+    }
+}
+
 impl Sanitized {
     /// Its place in the evidence.
     pub fn record(&self) -> evidence::Sanitizer {
@@ -107,26 +117,104 @@ fn find() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Runs the backend's named subset under every tool.
-pub fn run_all(root: &Path, target: &Target, args: &Args, out: &Output) -> Vec<Sanitized> {
+/// A part of the named subset: one in every `of` cases.
+#[derive(Debug, Clone, Copy)]
+pub struct Shard {
+    index: usize,
+    of: usize,
+}
+
+impl Shard {
+    /// Most processes of one tool at a time: each has a context of its own on the GPU.
+    const MOST: usize = 4;
+
+    /// As many as the machine has cores for, with every tool running at once.
+    fn all() -> Vec<Shard> {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let of = (cores / Tool::ALL.len()).clamp(1, Shard::MOST);
+        (0..of).map(|index| Shard { index, of }).collect()
+    }
+
+    fn pick(self, target: &Target, args: &Args) -> Vec<Case> {
+        let mut cases = target.cases(Tags::SANITIZE, args.case.as_deref());
+        let mut place = 0;
+        cases.retain(|_| {
+            place += 1;
+            (place - 1) % self.of == self.index
+        });
+        cases
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let wrong = || format!("{text:?} is no part such as 0/4");
+        let (index, of) = text.split_once('/').ok_or_else(wrong)?;
+        let index = index.parse().map_err(|_| wrong())?;
+        let of = of.parse().map_err(|_| wrong())?;
+        if index < of {
+            Ok(Shard { index, of })
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+/// Runs the backend's named subset under every tool, all of them at once: they wait for the host
+/// and for single threads of the device far more than they use it.
+pub fn run_all(root: &Path, target: &Target, args: &Args) -> Vec<Sanitized> {
     let program = find();
-    let cases = target.cases(Tags::SANITIZE, args.case.as_deref()).len() as u64;
-    Tool::ALL
-        .into_iter()
-        .map(|tool| {
-            let result = match &program {
-                Some(program) => under(program, tool, root, target, args, cases),
-                None => unchecked(tool, "compute-sanitizer was not found"),
-            };
-            let name = target.backend.name;
-            out.say(format_args!(
-                "{name}: {} over {cases} cases: {}",
-                tool.name(),
-                result.message
-            ));
-            result
-        })
-        .collect()
+    let shards = Shard::all();
+    std::thread::scope(|scope| {
+        let started: Vec<_> = Tool::ALL
+            .into_iter()
+            .map(|tool| {
+                let parts: Vec<_> = shards
+                    .iter()
+                    .map(|&shard| (shard, shard.pick(target, args).len() as u64))
+                    .filter(|&(shard, cases)| cases > 0 || shard.index == 0)
+                    .map(|(shard, cases)| {
+                        let program = program.as_deref();
+                        scope.spawn(move || match program {
+                            Some(program) => under(program, tool, shard, root, target, args, cases),
+                            None => unchecked(tool, "compute-sanitizer was not found"),
+                        })
+                    })
+                    .collect();
+                (tool, parts)
+            })
+            .collect();
+        started
+            .into_iter()
+            .map(|(tool, parts)| {
+                let parts = parts.into_iter().map(|part| {
+                    part.join()
+                        .unwrap_or_else(|_| unchecked(tool, "its thread panicked"))
+                });
+                merge(tool, parts.collect())
+            })
+            .collect()
+    })
+}
+
+/// One result from those of the parts: the worst of them, over the cases of all.
+fn merge(tool: Tool, parts: Vec<Sanitized>) -> Sanitized {
+    let cases = parts.iter().map(|part| part.cases).sum();
+    let of = |status| parts.iter().find(|part| part.status == status);
+    let worst = of(evidence::Outcome::Fail)
+        .or_else(|| of(evidence::Outcome::CouldNotCheck))
+        .or(parts.first());
+    match worst {
+        Some(worst) => Sanitized {
+            tool,
+            status: worst.status,
+            cases,
+            message: worst.message.clone(),
+        },
+        None => unchecked(tool, "no part of it ran"),
+    }
 }
 
 fn unchecked(tool: Tool, message: impl Into<String>) -> Sanitized {
@@ -142,6 +230,7 @@ fn unchecked(tool: Tool, message: impl Into<String>) -> Sanitized {
 fn under(
     program: &Path,
     tool: Tool,
+    shard: Shard,
     root: &Path,
     target: &Target,
     args: &Args,
@@ -160,6 +249,7 @@ fn under(
         .arg(this)
         .args(["--format", "json", "gpu-parity", "--require-gpu"])
         .args(["--under", tool.name(), "--backend", target.backend.name])
+        .args(["--shard", &format!("{}/{}", shard.index, shard.of)])
         .args(["--seed", &args.seed.to_string()])
         .arg("--root")
         .arg(root);
@@ -240,7 +330,10 @@ pub fn child(
         let mut options = Options::sanitizer(tool != Tool::Initcheck);
         options.seed = args.seed;
         let runner = Runner::new(gpu, &library, options);
-        let cases = target.cases(Tags::SANITIZE, args.case.as_deref());
+        let cases = args
+            .shard
+            .unwrap_or(Shard { index: 0, of: 1 })
+            .pick(target, args);
         let reports = runner.run_all(&cases, |_| true);
         findings.extend(suite::case_findings(target, tool.name(), &reports));
         let mut more = Map::new();
@@ -271,6 +364,36 @@ mod tests {
             judge(Tool::Racecheck, Some(0), races, 3).status,
             Outcome::Pass
         );
+    }
+
+    #[test]
+    fn the_worst_part_speaks_for_a_tool() {
+        let part = |status, cases, message: &str| Sanitized {
+            tool: Tool::Memcheck,
+            status,
+            cases,
+            message: message.to_owned(),
+        };
+        let clean = || part(Outcome::Pass, 3, "nothing found");
+        let merged = merge(Tool::Memcheck, vec![clean(), clean()]);
+        assert_eq!((merged.status, merged.cases), (Outcome::Pass, 6));
+        let lost = part(Outcome::CouldNotCheck, 0, "it ended");
+        let merged = merge(Tool::Memcheck, vec![clean(), lost]);
+        assert_eq!(merged.status, Outcome::CouldNotCheck);
+        let bad = part(Outcome::Fail, 2, "a race");
+        let merged = merge(Tool::Memcheck, vec![clean(), bad, clean()]);
+        assert_eq!(merged.status, Outcome::Fail);
+        assert_eq!(merged.message, "a race");
+        let none = merge(Tool::Memcheck, Vec::new());
+        assert_eq!(none.status, Outcome::CouldNotCheck);
+    }
+
+    #[test]
+    fn a_shard_is_a_part_of_a_whole() {
+        assert!("1/4".parse::<Shard>().is_ok());
+        for wrong in ["4/4", "x/4", "1", "1/0", "-1/2"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-// The least that <ck/math.cuh> and <ck/column_sum.cuh> need to run on a CPU: CUDA's names as the IEEE operations they are.
+// The least that <ck/math.cuh> and <ck/column_sum.cuh> need to run on a CPU: CUDA's names as the
+// IEEE operations they are.
 #pragma once
 
 #include <math.h>

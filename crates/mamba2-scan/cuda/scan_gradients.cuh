@@ -31,7 +31,7 @@ constexpr int kSliceFeatures = kGradientThreads / (kGroup / kOwn);  // of a bloc
 
 // A block: one partial sum's chains for 64 features and 16 states. A thread: one feature, four
 // states.
-CK_KERNEL(kGradientThreads)
+CK_KERNEL_BLOCKS(kGradientThreads, 1)
 weight_partials(const Scan p, float* partials, const int tiles_each, const int slices) {
   ck::dependency_wait();
   const int groups = groups_of(p.states);

@@ -361,7 +361,7 @@ CK_DEVICE void take_turn(const Update& u, const Place& place, const Lanes<kLanes
 // A turn a warp. kLanes is 16 or 32, N <= 4 * kLanes * kQuads, and every address is a multiple of
 // four elements.
 template <typename State, typename Io, int kLanes, int kQuads>
-CK_KERNEL(kUpdateThreads)
+CK_KERNEL_BLOCKS(kUpdateThreads, (kQuads == 1 ? 0 : 4))
 state_update(const Update u) {
   using Shape = Lanes<kLanes, kQuads>;
   const Shape lanes = this_lane<kLanes, kQuads>();

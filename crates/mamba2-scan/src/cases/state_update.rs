@@ -2,7 +2,7 @@
 
 use super::update_spec::*;
 use crate::oracle::Dtype::{self, Bf16, F16, F32};
-use parity::Case;
+use parity::{Case, Instance, Tags};
 
 const STATE_DIMS: [usize; 24] = [
     1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 29, 32, 33, 36, 63, 64, 96, 100, 127, 128, 129, 192, 256, 260,
@@ -344,6 +344,26 @@ fn values() -> Vec<Spec> {
     specs
 }
 
+/// Slots so far apart that the second lies beyond 2^31 elements and 2^32 bytes of the first.
+fn far() -> Case {
+    const STRIDE: usize = (1 << 31) + 8;
+    let spec = Spec::new("update-far-slots", [2, 2, 1, 3, 36]).types(Bf16, F32);
+    let of_slot = 2 * 3 * 36;
+    Case::exact(spec.id.clone(), "m2_state_update", move |variation| {
+        let (mut buffers, sets) = split(spec.bound_buffers(variation.seed));
+        let slots = vec![0..of_slot, STRIDE..STRIDE + of_slot];
+        buffers[0] = buffers[0].clone().islands(STRIDE + of_slot, slots);
+        let (spec, path) = (spec.clone(), variation.path);
+        Instance::new(buffers, move |library, pointers, stream| {
+            let mut params = spec.filled(path, &sets, pointers);
+            params.slot_stride = STRIDE as i64;
+            update(library, &params, stream)
+        })
+    })
+    .tagged(Tags::LARGE)
+    .on_paths(&PATHS)
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let mut specs = models();
     specs.extend(sizes());
@@ -352,5 +372,7 @@ pub(super) fn cases() -> Vec<Case> {
     specs.extend(slots());
     specs.extend(layouts());
     specs.extend(values());
-    specs.into_iter().map(Spec::case).collect()
+    let mut cases: Vec<Case> = specs.into_iter().map(Spec::case).collect();
+    cases.push(far());
+    cases
 }

@@ -2,7 +2,7 @@
 
 use super::scan_spec::*;
 use crate::oracle::temporal_scan::Readout;
-use parity::Case;
+use parity::{Case, Instance, Tags};
 
 const READOUTS: [(&str, Readout); 3] = [
     ("context", Readout::Context),
@@ -169,6 +169,25 @@ fn options() -> (Vec<Spec>, Vec<Spec>) {
     (forward, backward)
 }
 
+/// Samples so far apart that the second lies beyond 2^31 elements of the first.
+fn far() -> Case {
+    const STRIDE: usize = 1 << 31;
+    let spec = Spec::new("forward-far-samples", [2, 2, 36, 5]);
+    let of_sample = 2 * 36;
+    Case::exact(spec.id.clone(), "m2_temporal_scan_f32", move |variation| {
+        let (mut buffers, sets) = split(spec.forward_buffers(variation.seed));
+        let samples = vec![0..of_sample, STRIDE..STRIDE + of_sample];
+        buffers[0] = buffers[0].clone().islands(STRIDE + of_sample, samples);
+        let spec = spec.clone();
+        Instance::new(buffers, move |library, pointers, stream| {
+            let mut params = spec.forward_params(&filled(&sets, pointers));
+            params.history_stride = STRIDE as i64;
+            super::scan_spec::forward(library, &params, stream)
+        })
+    })
+    .tagged(Tags::LARGE)
+}
+
 pub(super) fn cases() -> Vec<Case> {
     let prefixed = |spec: &Spec, prefix: &str| {
         let mut spec = spec.clone();
@@ -197,7 +216,6 @@ pub(super) fn cases() -> Vec<Case> {
         }
     }
     let forward = forward.into_iter().map(Spec::forward_case);
-    forward
-        .chain(backward.into_iter().map(Spec::backward_case))
-        .collect()
+    let backward = backward.into_iter().map(Spec::backward_case);
+    forward.chain(backward).chain([far()]).collect()
 }

@@ -62,7 +62,7 @@ pub(super) struct Spec {
 const SIMULATED: usize = 20_000;
 const LARGE: usize = 1 << 22;
 
-const PATHS: [Path; 2] = [
+pub(super) const PATHS: [Path; 2] = [
     Path::AUTOMATIC,
     Path::new("single", ffi::M2_UPDATE_SINGLE as i32),
 ];
@@ -381,10 +381,6 @@ impl Spec {
         bound
     }
 
-    pub(super) fn paths(&self) -> Vec<Path> {
-        PATHS.to_vec()
-    }
-
     fn tags(&self) -> Tags {
         let elements = self.sizes[0] * self.channels() * self.sizes[4];
         let mut tags = self.tags;
@@ -399,7 +395,7 @@ impl Spec {
 
     /// A call that must succeed, on every path.
     pub(super) fn case(self) -> Case {
-        let (id, tags, paths) = (self.id.clone(), self.tags(), self.paths());
+        let (id, tags) = (self.id.clone(), self.tags());
         Case::exact(id, "m2_state_update", move |variation: &Variation| {
             let (buffers, sets) = split(self.bound_buffers(variation.seed));
             let (spec, path) = (self.clone(), variation.path);
@@ -410,7 +406,7 @@ impl Spec {
             .nodes(nodes)
         })
         .tagged(tags)
-        .on_paths(&paths)
+        .on_paths(&PATHS)
     }
 
     /// The params struct with the placed buffers' pointers.

@@ -102,7 +102,7 @@ impl Gradient {
 
     fn params(&self) -> ffi::rms_norm_backward_params {
         let stride = |tensor: usize| match self.gaps[tensor] {
-            0 if self.n % 2 == 0 => 0,
+            0 if self.n.is_multiple_of(2) => 0,
             _ => self.stride(tensor) as i64,
         };
         ffi::rms_norm_backward_params {
@@ -303,7 +303,8 @@ impl Gradient {
 
 fn refusals() -> Vec<Case> {
     use ffi::*;
-    let rows: Vec<(&str, u32, fn(&mut rms_norm_backward_params))> = vec![
+    type Alter = fn(&mut rms_norm_backward_params);
+    let rows: Vec<(&str, u32, Alter)> = vec![
         ("struct", 6000 + RMS_ARG_struct_size, |p| p.struct_size -= 4),
         ("x-dtype", 4000 + RMS_ARG_x_dtype, |p| p.x_dtype = 3),
         ("gamma-dtype", 8000 + RMS_ARG_gamma_dtype, |p| {

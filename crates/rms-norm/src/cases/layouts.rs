@@ -67,6 +67,9 @@ fn repeats() -> Vec<Case> {
             [n, 2, 3, 1],
             [n, 1, 1, 3],
         ] {
+            if columns == 3 && sizes[0] == n {
+                continue; // as with 4 columns
+            }
             let [c, r, h, s] = sizes;
             cases.push(
                 Spec::new(format!("repeat-{n}-by-{c}x{r}x{h}x{s}"), 4, n)

@@ -284,13 +284,13 @@ impl Spec {
         // Packed strides are passed as 0 and as themselves, one half of the cases each.
         let strides = |tensor: usize| {
             let packed = self.gaps[tensor] == [0; 3] && !self.rows_outside;
-            if packed && self.n % 2 == 0 {
+            if packed && self.n.is_multiple_of(2) {
                 return [0; 3];
             }
             self.strides(tensor).map(|s| s as i64)
         };
         let sizes = |sizes: [usize; 4]| {
-            let default = sizes == [self.n, 1, 1, 1] && self.n % 2 == 0;
+            let default = sizes == [self.n, 1, 1, 1] && self.n.is_multiple_of(2);
             if default {
                 [0; 4]
             } else {
@@ -298,7 +298,7 @@ impl Spec {
             }
         };
         let extent = |d: usize| {
-            if self.rows[d] == 1 && self.n % 2 == 0 {
+            if self.rows[d] == 1 && self.n.is_multiple_of(2) {
                 0
             } else {
                 self.rows[d] as i64

@@ -53,6 +53,9 @@ pub(super) fn cases() -> Vec<Case> {
         }
     }
     cases.extend(tiles());
+    // Chains of three elements, rows enough for a rounding in between to show.
+    let chains = Spec::new("chains-6x700", 6, 700).simulate();
+    cases.push(chains.with(|s| s.paths = Some(vec![WARP, BLOCK])).case());
     // Rows far apart in a small tensor.
     cases.push(
         Spec::new("far-apart-3x40", 3, 40)

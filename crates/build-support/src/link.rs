@@ -164,7 +164,7 @@ impl<'a> Linker<'a> {
             ]
             .map(OsString::from),
         );
-        arguments.extend(["-lcudart_static", "-lpthread", "-ldl", "-lrt"].map(OsString::from));
+        arguments.extend(["-lcudart_static", "-lpthread", "-ldl", "-lrt", "-lm"].map(OsString::from));
         arguments
     }
 }

@@ -35,7 +35,7 @@ constexpr int kKeysAThread = 4;
 
 // Of the usual size: K = V = 128; else as the problem says.
 template <typename S, int kDtype, bool kUsual>
-CK_KERNEL(kUsual ? 128 / kWordColumns<S> : 256)
+CK_KERNEL_BLOCKS((kUsual ? 128 / kWordColumns<S> : 256), 1)
 step_streamed(Problem p) {
   constexpr int kColumns = kWordColumns<S>;
   constexpr int kK = kUsual ? 128 : GDN_MAX_DIM;

@@ -171,7 +171,7 @@ norm_options_narrow(const Problem p) {
 // A longer one, at any alignment: one logical warp after the other. For tests: no call is faster
 // so.
 template <typename T>
-CK_KERNEL(kWarpThreads)
+CK_KERNEL_BLOCKS(kWarpThreads, 1)
 norm_options_wide(const Problem p) {
   const int64_t index = row_of_warp();
   const int lane = threadIdx.x % ck::kWarp;

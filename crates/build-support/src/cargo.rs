@@ -189,7 +189,7 @@ fn requested(variable: &str, list: &str) -> Result<Vec<Arch>, Error> {
 fn link_cudart(dir: &Path) -> Result<(), Error> {
     search(dir);
     println!("cargo::rustc-link-lib=static:-bundle=cudart_static");
-    for library in ["dl", "rt", "pthread"] {
+    for library in ["dl", "rt", "pthread", "m"] {
         println!("cargo::rustc-link-lib=dylib={library}");
     }
     Ok(())

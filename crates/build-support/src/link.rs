@@ -164,7 +164,8 @@ impl<'a> Linker<'a> {
             ]
             .map(OsString::from),
         );
-        arguments.extend(["-lcudart_static", "-lpthread", "-ldl", "-lrt", "-lm"].map(OsString::from));
+        arguments
+            .extend(["-lcudart_static", "-lpthread", "-ldl", "-lrt", "-lm"].map(OsString::from));
         arguments
     }
 }

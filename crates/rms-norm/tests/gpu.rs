@@ -58,7 +58,7 @@ fn the_bytes_are_the_oracles() {
         let mut device_x = stream.clone_htod(&x).unwrap();
         let gamma = stream.clone_htod(&gamma).unwrap();
         let mut y = stream.alloc_zeros::<f32>(rows * n).unwrap();
-        let mut problem = Norm::packed(device_x.as_view(), Some(gamma.as_view()), rows, n, 1e-6);
+        let problem = Norm::packed(device_x.as_view(), Some(gamma.as_view()), rows, n, 1e-6);
         norm(
             &stream,
             &problem,
@@ -67,10 +67,12 @@ fn the_bytes_are_the_oracles() {
         .unwrap();
         assert_eq!(stream.clone_dtoh(&y).unwrap(), want);
 
-        problem.x = None;
+        // Of the same sizes, with its rows taken from where its results go.
+        let mut in_place = Norm::packed(y.as_view(), Some(gamma.as_view()), rows, n, 1e-6);
+        in_place.x = None;
         norm(
             &stream,
-            &problem,
+            &in_place,
             Outputs::only(Target::InPlace(device_x.as_view_mut())),
         )
         .unwrap();

@@ -79,7 +79,7 @@ impl Stage {
         let mut path = 0;
         case.paths.retain(|_| {
             path += 1;
-            path == 1 || (parity + path) % 2 == 0
+            path == 1 || (parity + path).is_multiple_of(2)
         });
     }
 
@@ -87,7 +87,7 @@ impl Stage {
     /// order could change shows in one call.
     fn options(self, place: usize) -> Options {
         let checks = match self {
-            Stage::Forward if place % 3 == 0 => Check::ALL.to_vec(),
+            Stage::Forward if place.is_multiple_of(3) => Check::ALL.to_vec(),
             Stage::Forward => vec![Check::Direct, Check::SameAddresses, Check::Refusal],
             _ => vec![Check::Direct, Check::Refusal],
         };

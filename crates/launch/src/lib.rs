@@ -2,8 +2,8 @@
 //!
 //! Without features this crate is the shared [`Error`] type and a driver [`probe`], with a
 //! dependency tree of two small crates. With `cuda` it adds the typed layer over cudarc:
-//! [`Call`], which binds the context, holds every borrow guard across the foreign call and
-//! turns the returned status into an [`Error`], and [`Workspace`].
+//! `Call`, which binds the context, holds every borrow guard across the foreign call and
+//! turns the returned status into an [`Error`], and `Workspace`.
 //!
 //! A machine without a driver or a device is answered with [`Error::NoDevice`]; nothing here
 //! panics for want of one.

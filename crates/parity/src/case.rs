@@ -579,8 +579,9 @@ mod tests {
         let mut short = Buffer::output("y", &[1.0f32, 2.0]);
         short.initial.truncate(4);
         assert!(refused(short).contains("8 bytes expected of 4"));
-        let islands =
-            |count, ranges| refused(Buffer::output("y", &[1.0f32, 2.0]).islands(count, ranges));
+        let islands = |count, ranges: [Range<usize>; 2]| {
+            refused(Buffer::output("y", &[1.0f32, 2.0]).islands(count, ranges.to_vec()))
+        };
         let said = islands(9, [4..5, 5..7]);
         assert!(
             said.contains("islands of 3 elements up to 7 for contents of 2"),

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Matrices of a group are known by address, in device memory: `red_columns_grouped` is
-//! [`raw::sum`](crate::raw::sum) alone.
+//! [`raw::sum`] alone.
 
 use crate::raw::{Entry, Splines};
 use crate::{Element, Sum, ffi, raw};

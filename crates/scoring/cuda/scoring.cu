@@ -383,10 +383,7 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
     if (sweeps && (p.questions != 1 || p.max_k > CS_MAX_SWEEP_K)) {
       return refuse(CK_UNSUPPORTED, CS_ARG_path);
     }
-    if (p.workspace == nullptr) {
-      return p.path != CS_PATH_AUTO ? refuse(CK_UNSUPPORTED, CS_ARG_path)
-                                    : refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
-    }
+    if (p.workspace == nullptr) return refuse(CK_UNSUPPORTED, CS_ARG_path);
     const size_t needed =
         kFrontBytes +
         (sweeps ? 0 : store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), nullptr, nullptr));
@@ -446,6 +443,10 @@ static int score(const cs_score_params& p, void* stream) {
   const Problem q = fill_defaults(p);
   error = check_pointers(p, q);
   if (error != 0) return error;
+  // What is wrong on every device is said before one is asked for.
+  if (p.path == CS_PATH_AUTO && p.max_k > CS_MAX_ONE_NODE_K && p.workspace == nullptr) {
+    return refuse(CK_BAD_WORKSPACE, CS_ARG_workspace);
+  }
   ck::Device device;
   error = ck::current_device(&device);
   if (error != 0) return error;

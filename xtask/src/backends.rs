@@ -92,22 +92,14 @@ mod tests {
                 "{} stands here twice",
                 backend.name
             );
-            let mut ids = std::collections::BTreeSet::new();
-            for case in (backend.cases)() {
-                assert!(
-                    ids.insert(case.id.clone()),
-                    "{}: {} twice",
-                    backend.name,
-                    case.id
-                );
-                assert!(
-                    !case.paths.is_empty(),
-                    "{}: {} has no path",
-                    backend.name,
-                    case.id
-                );
-            }
-            assert!(!ids.is_empty(), "{} has no case", backend.name);
+            let cases = (backend.cases)();
+            assert_eq!(
+                parity::suite::names(&cases),
+                [String::new(); 0],
+                "{}",
+                backend.name
+            );
+            assert!(!cases.is_empty(), "{} has no case", backend.name);
         }
     }
 

@@ -70,26 +70,20 @@ impl Target {
     /// The manifest lists what the suite runs, no more and no less.
     pub fn case_list(&self) -> Vec<Finding> {
         let cases = (self.backend.cases)();
-        let listed = &self.manifest.cases.parity;
-        let finding = |message| {
-            let pointer = "/cases/parity";
-            Finding::new(
-                Severity::Error,
-                "parity-case-list",
-                &self.path,
-                pointer,
-                message,
-            )
-        };
-        let unlisted = cases
-            .iter()
-            .filter(|case| !listed.contains(&case.id))
-            .map(|case| finding(format!("the suite runs {:?}, which is not listed", case.id)));
-        let unknown = listed
-            .iter()
-            .filter(|id| !cases.iter().any(|case| case.id == **id))
-            .map(|id| finding(format!("{id:?} is listed and no case of the suite")));
-        unlisted.chain(unknown).collect()
+        let differences = parity::suite::list_differs(&cases, &self.manifest.cases.parity);
+        differences
+            .into_iter()
+            .map(|message| {
+                let pointer = "/cases/parity";
+                Finding::new(
+                    Severity::Error,
+                    "parity-case-list",
+                    &self.path,
+                    pointer,
+                    message,
+                )
+            })
+            .collect()
     }
 
     /// Checks what every library must answer.

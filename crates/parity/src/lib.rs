@@ -45,6 +45,7 @@ mod random;
 mod report;
 mod runner;
 mod simulator;
+pub mod suite;
 
 pub use case::{Buffer, Call, Case, Class, Expect, Instance, Islands, Path, Role, Tags, Variation};
 pub use compare::{Compare, Comparison, Worst};

@@ -95,7 +95,7 @@ mod tests {
             let cases = (backend.cases)();
             assert_eq!(
                 parity::suite::names(&cases),
-                [String::new(); 0],
+                Vec::<String>::new(),
                 "{}",
                 backend.name
             );

@@ -14,6 +14,8 @@ mod fake;
 pub mod floors;
 pub mod gpu;
 pub mod measure;
+#[cfg(feature = "criterion")]
+pub mod replay;
 pub mod results;
 pub mod table;
 pub mod targets;

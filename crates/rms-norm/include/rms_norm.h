@@ -177,7 +177,7 @@ int rms_norm_plan(const rms_norm_params* params, int32_t capability, int32_t mul
  * count as zero, scale = rsqrt.approx(fma(s, rcp.approx(n), eps)), y = fma(scale * x, gamma, add).
  * Reads of params: eps, n, rows, channels, samples, x, gamma, add, y with their sizes and strides,
  * and rstd, which gets scale. `sums` [samples, channels, rows], or null, gets s. Everything else
- * must be 0. s, and y given scale, are exact; on an H200 y is what that kernel writes there. */
+ * must be 0. s, and y given scale, are exact; y is meant to be what that kernel writes on the same GPU. */
 int rms_norm_ggml(const rms_norm_params* params, float* sums, void* stream);
 
 /* BACKWARD of y = (scale * x) * gamma, or of * (1 + gamma):

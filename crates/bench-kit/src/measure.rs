@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use parity::{Buffer, Compare, Library, Role};
 
@@ -12,6 +14,9 @@ use crate::{Bench, Error, Mode, Oracle, Result, Variant};
 
 /// Sets of a cold row, at the least: one would find part of itself in the cache.
 const MIN_COLD_SETS: usize = 2;
+
+/// Inputs that wait on the host for their upload, at the most.
+const MOST_DRAWN_BYTES: usize = 4 << 30;
 
 /// What an output holds before it is checked.
 const POISON: u8 = 0xff;
@@ -76,6 +81,26 @@ fn set_count(bench: &Bench, mode: Mode, bytes: usize) -> Result<usize> {
     }
 }
 
+/// The first of these sets, as many as the threads and the host's memory allow at once.
+fn draw(bench: &Bench, wanted: Range<usize>, bytes: usize) -> Vec<Vec<Buffer>> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let fit = (MOST_DRAWN_BYTES / bytes.max(1)).max(1);
+    let sets = wanted.take(threads.min(fit));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = sets
+            .map(|index| scope.spawn(move || (bench.build)(seed(bench, index), Oracle::Skip)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    })
+}
+
 struct Sets<'a> {
     device: &'a dyn Device,
     bench: &'a Bench,
@@ -104,15 +129,18 @@ impl<'a> Sets<'a> {
         let count = set_count(bench, mode, rotating)?;
         let mut memory: Vec<Vec<Option<Memory>>> = Vec::with_capacity(count);
         let mut pointers: Vec<Vec<*mut c_void>> = Vec::with_capacity(count);
+        let mut drawn = Vec::new().into_iter();
         for index in 0..count {
-            // One set at a time: cold rows of large cases would fill the host otherwise.
-            let drawn;
+            let set;
             let buffers = if index == 0 {
                 &layout
             } else {
-                drawn = (bench.build)(seed(bench, index), Oracle::Skip);
-                check_same_shape(bench, &layout, &drawn)?;
-                &drawn
+                if drawn.len() == 0 {
+                    drawn = draw(bench, index..count, rotating).into_iter();
+                }
+                set = drawn.next().expect("at least one was drawn");
+                check_same_shape(bench, &layout, &set)?;
+                &set
             };
             let mut own = Vec::with_capacity(buffers.len());
             for buffer in buffers {

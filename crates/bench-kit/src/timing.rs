@@ -30,7 +30,7 @@ impl Default for Plan {
             replay_us: 300.0,
             warmups: 3,
             replays: 30,
-            budget_us: 3e6,
+            budget_us: 5e5,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Expect, Instance, Path, Role, Tags};
 use crate::device::{Device, Kind, OwnedGraph, OwnedStream, Stream};
-use crate::placement::{Placement, Verdict};
+use crate::placement::{Placement, Pool, Verdict};
 use crate::report::{CaseReport, Check, Failure, Outcome, PathReport};
 use crate::{Error, Library, Result, Worst};
 use std::collections::BTreeMap;
@@ -71,6 +71,7 @@ pub struct Runner<'a> {
     device: &'a dyn Device,
     library: &'a Library,
     options: Options,
+    pool: Pool<'a>,
 }
 
 /// Two instances of a case that fit the same memory.
@@ -146,6 +147,7 @@ impl<'a> Runner<'a> {
             device,
             library,
             options,
+            pool: Pool::default(),
         }
     }
 
@@ -336,7 +338,14 @@ impl<'a> Runner<'a> {
         round: usize,
         offset: impl Fn(usize) -> usize,
     ) -> Result<Placement<'a>> {
-        Placement::new(self.device, instance, &self.options, round, offset)
+        Placement::new(
+            self.device,
+            &self.pool,
+            instance,
+            &self.options,
+            round,
+            offset,
+        )
     }
 
     fn call(&self, placed: &Placement<'_>, instance: &Instance, stream: Stream) -> Result<c_int> {

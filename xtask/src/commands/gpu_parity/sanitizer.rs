@@ -16,6 +16,9 @@ use super::Args;
 use crate::output::{Document, Exit, Output};
 use crate::suite::{self, Tally, Target};
 
+/// Lines of a tool's first finding that are shown: what, where, and the other side of a race.
+const LINES_SHOWN: usize = 4;
+
 /// What the tool ends with when it found something.
 const FOUND: i32 = 99;
 
@@ -277,9 +280,13 @@ fn judge(tool: Tool, code: Option<i32>, text: &str, cases: u64) -> Sanitized {
             || line.starts_with("RACECHECK SUMMARY: 0 hazards")
     });
     let summary = lines.iter().rev().find(|line| line.contains("SUMMARY"));
-    let first = lines
+    let about = |line: &&&str| !line.starts_with("COMPUTE-SANITIZER") && !line.contains("SUMMARY");
+    let first: Vec<&str> = lines
         .iter()
-        .find(|line| !line.starts_with("COMPUTE-SANITIZER") && !line.contains("SUMMARY"));
+        .filter(about)
+        .take(LINES_SHOWN)
+        .copied()
+        .collect();
     let failed = |message: String| Sanitized {
         tool,
         status: evidence::Outcome::Fail,
@@ -297,9 +304,7 @@ fn judge(tool: Tool, code: Option<i32>, text: &str, cases: u64) -> Sanitized {
             }
         }
         (Some(0), Some(_)) if clean => unchecked(tool, "no case is named for the sanitizers"),
-        (_, Some(summary)) if !clean => {
-            failed(format!("{summary}; first: {}", first.unwrap_or(&"")))
-        }
+        (_, Some(summary)) if !clean => failed(format!("{summary}; first: {}", first.join(" / "))),
         (Some(1), Some(_)) => failed("a case failed under it".to_owned()),
         (code, _) => {
             let code = code.map_or("a signal".to_owned(), |code| format!("code {code}"));
@@ -404,7 +409,7 @@ mod tests {
         assert_eq!(result.status, Outcome::Fail);
         assert_eq!(
             result.message,
-            "ERROR SUMMARY: 2 errors; first: Invalid __global__ write of size 4 bytes"
+            "ERROR SUMMARY: 2 errors; first: Invalid __global__ write of size 4 bytes / at twice"
         );
     }
 }

@@ -47,6 +47,10 @@ template <typename S>
 static int launch_streamed(const Problem& p, ck::LaunchConfig config) {
   config.block = p.value_dim / kWordColumns<S>;
   config.shared_bytes = streamed_bytes(p.key_dim, p.value_dim, sizeof(S));
+  // Two blocks a multiprocessor, or more than three.
+  if (config.shared_bytes > kQuarter && config.shared_bytes < kOverThird) {
+    config.shared_bytes = kOverThird;
+  }
   switch (p.dtype) {
     case GDN_F32:
       return launch_step_streamed<S, GDN_F32>(p, config);

@@ -8,11 +8,14 @@
 //   states stored evict-first                          17.7 /  92.1 / 347   11.7 / 56.1 / 216
 //   bits loaded first                                  16.3 /  73.5 / 275    9.3 / 45.5 / 143
 //   norms and gates by a warp each, 2 parts            14.1 /  70.5 / 272    8.9 / 38.9 / 139
-// No help: 8 parts (up to 7 % worse with 16-bit states) or 4; stores by bulk copies (382 against
-// 375 at B = 256); an evict-first policy on the bulk loads (286 against 275). Unrolling by 16 rows
-// and not 8 is worth 1.3 of 11.1 at B = 8 from the cache, nothing else. At B = 8 two blocks a
-// multiprocessor would do and three fit: where the next kernel's blocks start early, some get
-// three.
+//   f32: no more than two blocks a multiprocessor      10.5 /  69.9 / 269
+// The last: at B = 8 two blocks would do and three fit, and where the next kernel's blocks start
+// early, some multiprocessors got three. One block each is worse (12.5 / 80 / 312), and so is any
+// such bound with 16-bit states.
+// No help: 8 parts (up to 7 % worse with 16-bit states) or 4; the later of 2, 4 or 8 parts asked for
+// when an earlier one has come; stores by bulk copies (382 against 375 at B = 256); an evict-first
+// policy on the bulk loads (286 against 275). Unrolling by 16 rows and not 8 is worth 1.3 of 11.1 at
+// B = 8 from the cache, nothing else.
 #pragma once
 
 #include <ck/bulk.cuh>
@@ -29,6 +32,10 @@ constexpr int kStreamParts = 2;
 CK_HOST_DEVICE unsigned streamed_bytes(int key_dim, int value_dim, int element) {
   return static_cast<unsigned>(key_dim) * static_cast<unsigned>(value_dim * element);
 }
+
+// Shared memory of a multiprocessor is 228 KiB: a block of more than a quarter asks for this much.
+constexpr unsigned kQuarter = 57 * 1024;
+constexpr unsigned kOverThird = 77 * 1024;
 
 // A block has at least so many threads for each of the keys: a thread loads few elements of q.
 constexpr int kKeysAThread = 4;
@@ -65,6 +72,8 @@ step_streamed(Problem p) {
     for (int part = 0; part < kStreamParts; ++part) ck::mbarrier_init(&arrived[part], 1);
     ck::fence_mbarrier_init();
   }
+  // racecheck takes the barriers' initialisation for the whole warp's.
+  __syncwarp();
   if (is_nowhere(token, in)) return;
   ck::dependency_wait();
   if (p.slots_in != nullptr || p.slots_out != nullptr) {

@@ -43,14 +43,14 @@ CK_DEVICE void copy_quad(Quad<T>* to, const T* from) {
 }
 
 // The runs of a thread, one after another: `start()` is where the next begins, null behind the
-// last. A run is loads of four, `unit` elements apart, copied by groups of four; kRingGroups groups
-// are in the ring.
+// last. A run is loads of four, `unit` elements apart, copied by groups of four, of which kRing are
+// under way.
 constexpr int kTogether = 4;
 constexpr int kRingGroups = 4;
-constexpr int kRingSlots = kTogether * kRingGroups;
 
-template <typename T, typename Start>
+template <typename T, int kRing, typename Start>
 struct Feed {
+  static constexpr int kSize = kTogether * kRing;
   Quad<T>* slots;  // slot s of this thread at s * blockDim.x
   Start& start;
   int64_t unit;
@@ -62,8 +62,8 @@ struct Feed {
 };
 
 // Fills a group of slots from `slot` on.
-template <typename T, typename Start>
-CK_DEVICE void copy_group(Feed<T, Start>& f, int slot) {
+template <typename T, int kRing, typename Start>
+CK_DEVICE void copy_group(Feed<T, kRing, Start>& f, int slot) {
   if (!f.over && f.left == 0) {
     f.at = f.start();
     f.over = f.at == nullptr;
@@ -80,21 +80,21 @@ CK_DEVICE void copy_group(Feed<T, Start>& f, int slot) {
   ck::copy_async_commit();
 }
 
-template <typename T, typename Start>
-CK_DEVICE Feed<T, Start> open_feed(Quad<T>* ring, Start& start, int64_t unit, int groups) {
-  Feed<T, Start> f = {ring + threadIdx.x, start, unit, groups, nullptr, 0, false, 0};
+template <int kRing, typename T, typename Start>
+CK_DEVICE Feed<T, kRing, Start> open_feed(Quad<T>* ring, Start& start, int64_t unit, int groups) {
+  Feed<T, kRing, Start> f = {ring + threadIdx.x, start, unit, groups, nullptr, 0, false, 0};
   CK_NO_UNROLL
-  for (int slot = 0; slot < kRingSlots; slot += kTogether) copy_group(f, slot);
+  for (int slot = 0; slot < f.kSize; slot += kTogether) copy_group(f, slot);
   return f;
 }
 
 // One run: load n of it goes to op(sum[n % kLanes], element). Slots are filled again once what they
 // held is in the sums.
-template <int kLanes, typename T, typename Start, typename A, typename Op>
-CK_DEVICE void take_run(Feed<T, Start>& f, A (&sum)[kLanes][kGroup], const Op& op) {
+template <int kLanes, typename T, int kRing, typename Start, typename A, typename Op>
+CK_DEVICE void take_run(Feed<T, kRing, Start>& f, A (&sum)[kLanes][kGroup], const Op& op) {
   CK_NO_UNROLL
   for (int n = 0; n < f.groups; ++n) {
-    if (!CK_MUTANT(reduce_skips_copy_wait)) ck::copy_async_wait<kRingGroups - 1>();
+    if (!CK_MUTANT(reduce_skips_copy_wait)) ck::copy_async_wait<kRing - 1>();
     Quad<T> quad[kTogether];
     CK_UNROLL
     for (int j = 0; j < kTogether; ++j) quad[j] = f.slots[(f.slot + j) * blockDim.x];
@@ -104,7 +104,7 @@ CK_DEVICE void take_run(Feed<T, Start>& f, A (&sum)[kLanes][kGroup], const Op& o
       for (int i = 0; i < kGroup; ++i) op(sum[j % kLanes][i], element(quad[j], i));
     }
     copy_group(f, f.slot);
-    f.slot = (f.slot + kTogether) % kRingSlots;
+    f.slot = (f.slot + kTogether) % f.kSize;
   }
 }
 

@@ -1,7 +1,7 @@
 // Splits hand their sums to a reader through the workspace.
 //
-// A sum travels as two 64-bit words, (full << 32) | half of its bits, stored and loaded relaxed:
-// each word carries its own flag, so no fence, no counter and no last block is needed, and the
+// A sum travels as two neighbouring 64-bit words, (full << 32) | half of its bits, stored and loaded
+// relaxed, in one access: each word carries its own flag, so no fence, no counter and no last block is needed, and the
 // reader pays one trip to L2. The reader sets each word back to 0, so the next launch finds the
 // workspace as the first did.
 #pragma once
@@ -36,52 +36,46 @@ CK_DEVICE void restore(Halves h, float& a) { a = __uint_as_float(h.first); }
 // Threads of a reader that share a column: each has a run of up to kMostOfLane splits.
 CK_HOST_DEVICE int run_of(int splits) { return splits < kMostOfLane ? splits : kMostOfLane; }
 
-// The first word of a column and split; the second lies behind all first ones. The j-th splits of
-// every run lie together, by columns and then by runs: neighbouring threads of a reader read
-// neighbouring words.
+// The words of a column and split. The j-th splits of every run lie together, by columns and then by
+// runs: neighbouring threads of a reader read neighbouring pairs.
 CK_DEVICE uint64_t* words_at(const Plan& plan, int64_t item, int64_t col, int split) {
   const int each = run_of(plan.splits);
   const int log2 = log2_of(each);
   const int64_t row = (split & (each - 1)) * plan.width + col;
-  return plan.words + item * plan.words_of_item + (row << log2_of(plan.splits >> log2)) +
-         (split >> log2);
+  return plan.words + item * plan.words_of_item +
+         2 * ((row << log2_of(plan.splits >> log2)) + (split >> log2));
 }
 
-CK_DEVICE void hand_over(const Plan& plan, uint64_t* words, Halves h) {
-  ck::store_relaxed(words, kFull | h.first);
-  ck::store_relaxed(words + plan.width * plan.splits, kFull | h.second);
+CK_DEVICE void hand_over(uint64_t* words, Halves h) {
+  ck::store_relaxed_pair(words, {kFull | h.first, kFull | h.second});
 }
 
 // Waits for `count` splits of a run, all under way at once; leaves zeros there.
 CK_DEVICE void collect(const Plan& plan, uint64_t* words, int count, Halves (&out)[kMostOfLane]) {
-  const int64_t next = plan.width * (plan.splits >> log2_of(run_of(plan.splits)));
-  const int64_t second = plan.width * plan.splits;
-  uint64_t word[kMostOfLane][2];
+  const int64_t next = 2 * plan.width * (plan.splits >> log2_of(run_of(plan.splits)));
+  ck::WordPair word[kMostOfLane];
   CK_UNROLL
-  for (int i = 0; i < kMostOfLane; ++i) word[i][0] = word[i][1] = 0;
+  for (int i = 0; i < kMostOfLane; ++i) word[i] = {0, 0};
+  const auto full = [&](int i) { return (word[i].first & word[i].second & kFull) != 0; };
   bool missing = true;
   while (missing) {
     missing = false;
     CK_UNROLL
     for (int i = 0; i < kMostOfLane; ++i) {
-      if (i >= count) continue;
-      uint64_t* const at = words + i * next;
-      if ((word[i][0] & kFull) == 0) word[i][0] = ck::load_relaxed(at);
-      if ((word[i][1] & kFull) == 0) word[i][1] = ck::load_relaxed(at + second);
+      if (i < count && !full(i)) word[i] = ck::load_relaxed_pair(words + i * next);
     }
     CK_UNROLL
     for (int i = 0; i < kMostOfLane; ++i) {
-      missing = missing || (i < count && (word[i][0] & word[i][1] & kFull) == 0);
+      missing = missing || (i < count && !full(i));
     }
     if (CK_MUTANT(reduce_ignores_flag)) missing = false;
     if (missing) ck::spin_hint();
   }
   CK_UNROLL
   for (int i = 0; i < kMostOfLane; ++i) {
-    out[i] = {static_cast<uint32_t>(word[i][0]), static_cast<uint32_t>(word[i][1])};
+    out[i] = {static_cast<uint32_t>(word[i].first), static_cast<uint32_t>(word[i].second)};
     if (i >= count || CK_MUTANT(reduce_leaves_words_full)) continue;
-    ck::store_relaxed(words + i * next, uint64_t{0});
-    ck::store_relaxed(words + i * next + second, uint64_t{0});
+    ck::store_relaxed_pair(words + i * next, {0, 0});
   }
 }
 

@@ -30,7 +30,7 @@ static Plan spline_plan(int64_t rows, int64_t inputs, int64_t outputs, int64_t i
   plan.tiles = static_cast<int>(ceil_div(of_input, kSplineTile));
   plan.splits = 1;
   while (shared && plan.splits < RED_MAX_SPLITS && plan.splits < chunks &&
-         2 * plan.splits * plan.tiles * inputs * kSplineThreads <= kTileReading) {
+         2 * plan.splits * plan.tiles * inputs * kSplineThreads <= kSplineReading) {
     plan.splits *= 2;
   }
   plan.staged = 1;

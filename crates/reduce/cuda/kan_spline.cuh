@@ -15,6 +15,7 @@ namespace reduce {
 
 constexpr int kDegree = 3;
 constexpr int kSplineThreads = 256;
+constexpr int64_t kSplineReading = 512 * 132;  // threads at once: two blocks a multiprocessor
 constexpr int kSplineRows = 512;  // of a chunk, at most
 
 struct Spline {
@@ -143,7 +144,7 @@ sum_splines(const Spline s, const Plan plan) {
     const ck::F32x2 sum = pop_rounds(stack + c, cols, rounds);
     const int64_t column = input * of_input + first + c;
     if (plan.splits > 1) {
-      hand_over(plan, words_at(plan, 0, column, split), halves(sum));
+      hand_over(words_at(plan, 0, column, split), halves(sum));
     } else {
       s.out[column] = ck::rounded<float>(sum);
     }

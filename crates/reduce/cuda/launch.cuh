@@ -17,6 +17,7 @@ inline ck::LaunchConfig config_of(const Launch& launch) {
   config.shared_bytes = launch.shared_bytes;
   config.pdl = launch.pdl;
   config.stream = launch.stream;
+  if (launch.plan.tile == 0) ck::one_block_each(launch.device, &config);
   return config;
 }
 
@@ -48,6 +49,8 @@ inline int launch_sums(const Items& items, const Launch& launch) {
       return ck::launch<sum_columns<T, ck::F32x2, kPlainFlat>>(config, items, launch.plan);
     case kPlainTile:
       return ck::launch<sum_columns<T, ck::F32x2, kPlainTile>>(config, items, launch.plan);
+    case kPlainWide:
+      return ck::launch<sum_columns<T, ck::F32x2, kPlainWide>>(config, items, launch.plan);
   }
   return ck::launch<sum_columns<T, ck::F32x2, kAny>>(config, items, launch.plan);
 }

@@ -92,8 +92,8 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
   Places places{inverse, 0, static_cast<int>(threadIdx.x)};
   auto start = [&]() { return next_place(plan, m, span, places); };
   Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
-  A* const stage = reinterpret_cast<A*>(ring + kRingSlots * blockDim.x);
-  auto feed = open_feed(ring, start, ck::kColumnLanes, chain_of(span) / kTogether);
+  A* const stage = reinterpret_cast<A*>(ring + kTogether * kRingGroups * blockDim.x);
+  auto feed = open_feed<kRingGroups>(ring, start, ck::kColumnLanes, chain_of(span) / kTogether);
   const auto look = [&](A& sum, float x) {
     ck::add_product(sum, x, x);
     const uint32_t magnitude = __float_as_uint(x) & 0x7fffffffu;
@@ -112,9 +112,9 @@ sum_moments(const Items items, const Plan plan, const MomentsOut out) {
     put_moments(out, total, largest, count);
     return;
   }
-  hand_over(plan, words_at(plan, 0, 0, split), halves(total));
-  hand_over(plan, words_at(plan, 0, 1, split), {largest, 0});
-  hand_over(plan, words_at(plan, 0, 2, split),
+  hand_over(words_at(plan, 0, 0, split), halves(total));
+  hand_over(words_at(plan, 0, 1, split), {largest, 0});
+  hand_over(words_at(plan, 0, 2, split),
             {static_cast<uint32_t>(count), static_cast<uint32_t>(count >> 32)});
 }
 

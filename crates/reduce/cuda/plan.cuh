@@ -1,6 +1,8 @@
 // How a problem is cut and launched: chosen on the host from its sizes alone.
 #pragma once
 
+#include <ck/host.cuh>
+
 #include "moments.cuh"
 #include "problem.cuh"
 #include "sum_packed.cuh"
@@ -15,6 +17,7 @@ struct Launch {
   unsigned shared_bytes;
   int form;  // Form
   bool pdl;
+  ck::Device device;
   void* stream;
 };
 
@@ -47,18 +50,20 @@ inline int64_t most_chunks(int64_t rows) {
   return rows > 4096 && chunks < 32 ? 32 : chunks;
 }
 
-// Threads of tiles that read at once, at most: 512 a multiprocessor of the largest GPUs, so that no
-// block waits for another to end, and half of that for up to 8192 rows, where more splits cost more
-// to merge than they read faster. Flat blocks load everything at the start: one a multiprocessor.
-constexpr int64_t kTileReading = 512 * 132;
-constexpr int64_t kLongColumn = 8192;
+// Threads that read at once, at most: 256 a multiprocessor of the largest GPUs. On an H200 that is 8
+// MiB under way; more than about 12 and reading slows down by a fifth (8192x12288: 92 us, then 114).
+constexpr int64_t kReading = 256 * 132;
+// Blocks of a flat matrix: one a multiprocessor, two where a block has little to do at once or much
+// to do in all.
 constexpr int64_t kFlatBlocks = 128;
+constexpr int64_t kLongFlat = 32 * kFlatBlocks;  // chunks
 constexpr int64_t kFlatBlocksOfMany = 32 * 132;
 constexpr int64_t kWide = 4096;
 // Accumulators of staged chunks: 24 KiB.
 constexpr int64_t kStagedSums = 3072;
 
-// Columns of a tile; 0: flat. Wide tiles read long runs of a row, narrow ones make enough blocks.
+// Columns of a tile; 0: flat. Wide tiles read long runs of a row, narrow ones make enough blocks, and
+// fill the multiprocessors evenly where there is one for each column tile.
 inline int tile_for(const Extent& e, int path) {
   switch (path) {
     case RED_PATH_FLAT:
@@ -67,22 +72,19 @@ inline int tile_for(const Extent& e, int path) {
       return 32;
     case RED_PATH_TILE_64:
       return 64;
-    case RED_PATH_TILE_128:
-      return 128;
   }
   if (e.cols < 32 || (e.cols <= kMaxFlatColumns && e.cols % kGroup != 0)) return 0;
-  if (e.cols >= kWide) return 128;
+  if (e.cols >= kWide) return 32;
   return e.cols > 32 && most_chunks(e.rows) * ceil_div(e.cols, 64) * e.items >= 384 ? 64 : 32;
 }
 
 // Blocks that share a column: as many as help.
 inline int64_t splits_for(const Extent& e, int tile, int64_t tiles, int64_t chunks) {
   const bool flat = tile == 0;
-  const int64_t most = flat || tiles == 1 ? kFlatBlocks : RED_MAX_SPLITS;
+  const bool two = !flat || e.cols == 1 || chunks >= kLongFlat;
+  const int64_t most = two ? RED_MAX_SPLITS : kFlatBlocks;
   const int64_t threads = flat ? 1 : kSlots * tile / kGroup;
-  const int64_t reading = flat                    ? kFlatBlocksOfMany
-                          : e.rows <= kLongColumn ? kTileReading / 2
-                                                  : kTileReading;
+  const int64_t reading = flat ? kFlatBlocksOfMany : kReading;
   int64_t splits = 1;
   while (splits < most && splits < chunks && 2 * splits * tiles * e.items * threads <= reading) {
     splits *= 2;
@@ -162,7 +164,7 @@ inline unsigned shared_bytes_of(const Plan& plan, int64_t cols, size_t element,
   const int64_t sums =
       static_cast<int64_t>(plan.staged) * stage_of(plan.tile, plan.staged, width).chunk +
       static_cast<int64_t>(plan.stack) * width;
-  const size_t ring = kRingSlots * kGroup * element * plan.threads;
+  const size_t ring = kTogether * kRingGroups * kGroup * element * plan.threads;
   return static_cast<unsigned>(ring + sums * accumulator);
 }
 

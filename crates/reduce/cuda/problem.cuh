@@ -59,8 +59,8 @@ struct Plan {
   uint64_t* words;
 };
 
-constexpr int kMaxThreads = 256;
-constexpr int kSlots = 8;  // threads of a tile that share four columns
+constexpr int kMaxThreads = 384;
+constexpr int kSlots = 16;  // threads of a tile that share four columns
 constexpr int kGroup = 4;  // elements of a load, columns of a thread
 constexpr int kMaxFlatColumns = 128;
 constexpr int kMaxStaged = 8;
@@ -75,8 +75,9 @@ enum Form {
   // out, no mean. In one layout.
   kPlainFlat = 1,
   kPlainTile = 2,
+  kPlainWide = 3,  // less under way at once
   // Several items a block.
-  kPacked = 3
+  kPacked = 4
 };
 
 // One item, opened.

@@ -181,6 +181,7 @@ static int place(const Extent& e, int dtype, void* workspace, size_t workspace_b
   ck::Device device;
   if (const int error = ck::current_device(&device)) return error;
   launch->shared_bytes = shared_bytes_of(plan, e.cols, element_bytes(dtype), accumulator);
+  launch->device = device;
   launch->pdl = device.major >= 9;
   return 0;
 }
@@ -249,7 +250,11 @@ static int sum(int kind, const red_sum_params* params, void* stream) {
                      items.mask == nullptr && items.index == nullptr && p.alpha == 1.0f &&
                      p.beta == 0.0f && !plan.mean && (!plan.out_as_x || p.dtype == RED_F32) &&
                      p.accumulator == RED_SUM_F32X2;
-  launch.form = !plain ? kAny : plan.tile == 0 ? kPlainFlat : kPlainTile;
+  const int64_t reading = static_cast<int64_t>(plan.tiles) * plan.splits * plan.threads;
+  launch.form = !plain                ? kAny
+                : plan.tile == 0      ? kPlainFlat
+                : reading <= kReading ? kPlainTile
+                                      : kPlainWide;
   if (plan.tile == 0) {
     const uint32_t places = static_cast<uint32_t>(ck::kColumnLanes / kGroup * e.cols);
     plan.places_inverse = 0xffffffffu / places + 1;

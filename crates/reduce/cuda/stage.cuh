@@ -19,8 +19,9 @@ CK_HOST_DEVICE Stage stage_of(int tile, int staged, int cols) {
     return {ck::kColumnLanes, cols, (ck::kColumnLanes + kGroup) * cols,
             staged == kMaxStaged ? 4 : 8};
   }
-  // A thread merges the four lanes of its slot before.
-  return {kSlots, tile + kSlots, kSlots * (tile + kSlots), kSlots / 4};
+  // A thread merges the two lanes of its slot before.
+  constexpr int kGap = 8;
+  return {kSlots, tile + kGap, kSlots * (tile + kGap), kSlots / 4};
 }
 
 // What a block sums: the first of its chunks, and how many there are whole, counted from the item's
@@ -67,10 +68,10 @@ CK_DEVICE const T* next_place(const Plan& plan, const Matrix<T>& m, const Span& 
   return m.x + (chunk << span.chunk_log2) * m.cols + kGroup * place;
 }
 
-template <typename T, typename A, typename Start, typename Op>
+template <typename T, typename A, int kRing, typename Start, typename Op>
 CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>& m,
                           const Span& span, int round, bool quads, uint32_t inverse,
-                          Feed<T, Start>& feed, A* stage, const Op& op) {
+                          Feed<T, kRing, Start>& feed, A* stage, const Op& op) {
   const int cols = static_cast<int>(m.cols);
   const int places = places_of(cols);
   const int chunk_stride = stage_of(0, plan.staged, cols).chunk;
@@ -97,9 +98,11 @@ CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>&
   }
 }
 
-// Tile: a thread has four columns, and four lanes of them, slot, slot + 8, slot + 16, slot + 24,
-// which it merges itself. Its run goes down the rows of a chunk, eight at a time, so that a block
-// reads them in order. Without quads its columns are every (tile / 4)th from its group on.
+// Tile: a thread has four columns, and two lanes of them, slot and slot + 16, which it merges itself.
+// Its run goes down the rows of a chunk, sixteen at a time, so that a block reads them in order.
+// Without quads its columns are every (tile / 4)th from its group on.
+constexpr int kLanesOfSlot = ck::kColumnLanes / kSlots;
+static_assert(kLanesOfSlot == 2, "the tree merges lanes 16 apart first");
 struct Seat {
   int group;
   int slot;
@@ -121,21 +124,20 @@ CK_DEVICE const T* next_chunk(const Plan& plan, const Matrix<T>& m, const Span& 
   return m.x + ((chunk << span.chunk_log2) + seat.slot) * m.ld + first_col + kGroup * seat.group;
 }
 
-template <typename T, typename A, typename Start, typename Op>
+template <typename T, typename A, int kRing, typename Start, typename Op>
 CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>& m,
                           const Span& span, int round, int64_t first_col, bool quads,
-                          Feed<T, Start>& feed, A* stage, const Op& op) {
+                          Feed<T, kRing, Start>& feed, A* stage, const Op& op) {
   const Seat seat = seat_of(plan.tile);
   const int groups = plan.tile / kGroup;
   const int64_t chunk = span.first + round;
   A* const to = stage + seat.slot * stage_of(plan.tile, 1, 0).row;
   if (chunk < span.whole) {
-    A sum[4][kGroup] = {};
+    A sum[kLanesOfSlot][kGroup] = {};
     take_run(feed, sum, op);
     CK_UNROLL
     for (int i = 0; i < kGroup; ++i) {
-      to[kGroup * seat.group + i] =
-          ck::merge(ck::merge(sum[0][i], sum[2][i]), ck::merge(sum[1][i], sum[3][i]));
+      to[kGroup * seat.group + i] = ck::merge(sum[0][i], sum[1][i]);
     }
     return;
   }
@@ -143,20 +145,14 @@ CK_DEVICE void stage_tile(const Items& items, const Plan& plan, const Matrix<T>&
   CK_NO_UNROLL
   for (int i = 0; i < kGroup; ++i) {
     const int c = quads ? kGroup * seat.group + i : seat.group + i * groups;
-    A halves[2] = {};
+    A sum{};
     CK_NO_UNROLL
-    for (int h = 0; h < 4 && first_col + c < m.cols; ++h) {
-      // Lanes + 0, + 16, then + 8, + 24.
-      const int lane = 8 * (h / 2) + 16 * (h % 2);
-      const A sum =
+    for (int lane = 0; lane < ck::kColumnLanes && first_col + c < m.cols; lane += kSlots) {
+      const A of_lane =
           chain_elements<A>(items, m, first_row + lane, first_col + c, chain_of(span), op);
-      if (h < 2) {
-        halves[0] = ck::merge(halves[0], sum);
-      } else {
-        halves[1] = ck::merge(halves[1], sum);
-      }
+      sum = lane == 0 ? of_lane : ck::merge(sum, of_lane);
     }
-    to[c] = ck::merge(halves[0], halves[1]);
+    to[c] = sum;
   }
 }
 

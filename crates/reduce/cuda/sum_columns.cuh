@@ -60,6 +60,7 @@ template <typename T, typename A, int kForm>
 CK_KERNEL_BLOCKS(kMaxThreads, 2)
 sum_columns(const Items items, const Plan plan) {
   constexpr bool kPlain = kForm != kAny;
+  constexpr int kRing = kForm == kPlainWide ? kRingGroups - 1 : kRingGroups;
   CK_DYNAMIC_SHARED(unsigned char, shared);
   if (!kPlain) ck::dependency_wait();  // opening an item may read device memory
   const unsigned item = kPlain ? 0 : blockIdx.x / plan.parts;
@@ -112,17 +113,17 @@ sum_columns(const Items items, const Plan plan) {
     return flat ? next_place(plan, m, span, places) : next_chunk(plan, m, span, first_col, past);
   };
   Quad<T>* const ring = reinterpret_cast<Quad<T>*>(shared);
-  A* const stage = reinterpret_cast<A*>(ring + kRingSlots * blockDim.x);
+  A* const stage = reinterpret_cast<A*>(ring + kTogether * kRingGroups * blockDim.x);
   if (kPlain) ck::dependency_wait();
-  auto feed = open_feed(ring, start, flat ? ck::kColumnLanes * m.cols : kSlots * m.ld,
-                        flat ? chain_of(span) / kTogether : chain_of(span));
+  auto feed = open_feed<kRing>(ring, start, flat ? ck::kColumnLanes * m.cols : kSlots * m.ld,
+                        (flat ? 1 : kLanesOfSlot) * chain_of(span) / kTogether);
   int64_t kept = m.rows;
   if (!kPlain && plan.counted) {
     const int64_t first = span.first << chunk_log2;
     const int64_t end = first + (int64_t{1} << (plan.share_log2 + chunk_log2));
     kept = count_kept(items, first, end < m.rows ? end : m.rows);
     if (plan.splits > 1 && tile == 0 && threadIdx.x == 0) {
-      hand_over(plan, words_at(plan, item, m.cols, split),
+      hand_over(words_at(plan, item, m.cols, split),
                 {static_cast<uint32_t>(kept), static_cast<uint32_t>(kept >> 32)});
     }
   }
@@ -138,7 +139,7 @@ sum_columns(const Items items, const Plan plan) {
       },
       [&](int col, A sum) {
         if (plan.splits > 1) {
-          hand_over(plan, words_at(plan, item, first_col + col, split), halves(sum));
+          hand_over(words_at(plan, item, first_col + col, split), halves(sum));
         } else {
           end_with(first_col + col, sum, kept);
         }

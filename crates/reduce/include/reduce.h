@@ -65,8 +65,7 @@ enum red_path {
   RED_PATH_FLAT = 1,    /* 32 rows at once, as one run of elements */
   RED_PATH_TILE_32 = 2, /* tiles of 32 columns */
   RED_PATH_TILE_64 = 3,
-  RED_PATH_TILE_128 = 4,
-  RED_PATH_PACKED = 5   /* several rows, or segments of one column, a block */
+  RED_PATH_PACKED = 4   /* several rows, or segments of one column, a block */
 };
 
 /* What the status word may say of the first bad device value: cause << 24 | min(item, 2^24 - 1). */

@@ -27,6 +27,7 @@ static int launch_instance(const Problem& problem, const Plan& plan, void* strea
   }
   config.grid = questions * plan.cluster;
   config.shared_bytes = stream_offset(finish) + slots;
+  if (kStreamed) ck::one_block_each(plan.device, &config);
   return ck::launch<score_question<T, kCosine, kAccess, kStreamed>>(config, problem,
                                                                     log2_of(plan.cluster));
 }
@@ -40,6 +41,7 @@ static int launch_spread(const Problem& problem, const Plan& plan, void* stream)
   config.grid = problem.questions * (plan.writers + 1);
   config.block = plan.threads;
   config.shared_bytes = finish > scoring ? finish : scoring;
+  if (kStreamed) ck::one_block_each(plan.device, &config);
   config.pdl = plan.pdl;
   config.stream = stream;
   return ck::launch<score_spread<T, kCosine, kAccess, kStreamed>>(config, problem, plan.writers,
@@ -58,7 +60,7 @@ static int launch_sweep(const Problem& problem, const Plan& plan, void* stream) 
   constexpr int kStep = sweep_step<kStreamed>();
   const int by_work = (problem.max_k + kStep - 1) / kStep;
   for (int resident = kSweepResident; resident > 0; --resident) {
-    const int by_machine = resident * plan.sm_count;
+    const int by_machine = resident * plan.device.sm_count;
     config.grid = by_work < by_machine ? by_work : by_machine;
     const int rows = sweep_rows<kStreamed>(problem.max_k, static_cast<int>(config.grid));
     config.shared_bytes =

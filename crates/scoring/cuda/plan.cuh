@@ -22,7 +22,7 @@ struct Plan {
   int access;     // Access
   TileStore store;
   SweepStore* sweep;
-  int sm_count;
+  ck::Device device;
 };
 
 inline int log2_of(int power_of_two) {

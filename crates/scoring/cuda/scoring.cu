@@ -327,6 +327,7 @@ static int cluster_at_most(int64_t value) {
 static int make_plan(const cs_score_params& p, const Problem& q, const ck::Device& device,
                      Plan* plan) {
   *plan = Plan{};
+  plan->device = device;
   const int64_t element = element_bytes(p.dtype);
   plan->cosine = p.similarity == CS_COSINE;
   plan->access = !rows_are_grouped(q, element) ? kScalar : is_plain(q) ? kPlain : kVector;
@@ -396,7 +397,6 @@ static int make_plan(const cs_score_params& p, const Problem& q, const ck::Devic
       if (p.max_k < kSweepStreamCandidates) plan->streamed = false;
       if (p.dim > kStagedMaxDim) plan->access = kScalar;
       plan->sweep = reinterpret_cast<SweepStore*>(static_cast<char*>(p.workspace) + kSpreadBytes);
-      plan->sm_count = device.sm_count;
     } else {
       store_bytes(p.questions, p.max_k, ranks_reserved(p.top_k), &plan->store,
                   static_cast<char*>(p.workspace) + kFrontBytes);

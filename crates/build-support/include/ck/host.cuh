@@ -29,6 +29,16 @@ struct LaunchConfig {
   void* stream = nullptr;
 };
 
+// Where there are no more blocks than multiprocessors, asks for so much shared memory that none gets
+// two: as the launch before ends, some would get two of the next kernel's blocks and others none.
+// Only for kernels that use much shared memory anyway, for the multiprocessors change its share of
+// the cache with such a launch.
+inline void one_block_each(const Device& device, LaunchConfig* config) {
+  const unsigned over_half = static_cast<unsigned>(device.shared_bytes_optin) / 2 + 1024;
+  const bool few = config->grid <= static_cast<unsigned>(device.sm_count);
+  if (few && config->shared_bytes < over_half) config->shared_bytes = over_half;
+}
+
 #if defined(CK_SIM)
 
 inline const char* cuda_error_string(int code) { return ck_sim::error_string(code); }

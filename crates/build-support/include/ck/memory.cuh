@@ -13,10 +13,13 @@ using ck_sim::load_acquire;
 using ck_sim::load_cg;
 using ck_sim::load_nc;
 using ck_sim::load_relaxed;
+using ck_sim::load_relaxed_pair;
 using ck_sim::load_stream;
 using ck_sim::prefetch_l2;
 using ck_sim::spin_hint;
 using ck_sim::store_relaxed;
+using ck_sim::store_relaxed_pair;
+using ck_sim::WordPair;
 using ck_sim::store_release;
 using ck_sim::store_stream;
 
@@ -63,6 +66,24 @@ CK_DEVICE void store_relaxed(uint32_t* p, uint32_t v) {
 }
 CK_DEVICE void store_relaxed(uint64_t* p, uint64_t v) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+// Two neighbouring words in one access of 16 bytes, to which p is aligned. Each word is one access
+// of its own, in no order with the other.
+struct WordPair {
+  uint64_t first;
+  uint64_t second;
+};
+CK_DEVICE WordPair load_relaxed_pair(const uint64_t* p) {
+  WordPair v;
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(v.first), "=l"(v.second)
+               : "l"(p)
+               : "memory");
+  return v;
+}
+CK_DEVICE void store_relaxed_pair(uint64_t* p, WordPair v) {
+  asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(v.first), "l"(v.second)
+               : "memory");
 }
 CK_DEVICE uint32_t load_acquire(const uint32_t* p) {
   uint32_t v;

@@ -52,7 +52,7 @@ pub(super) const FLAT: Path = Path::new("flat-1", cut(ffi::RED_PATH_FLAT, 1));
 pub(super) const FLAT_4: Path = Path::new("flat-4", cut(ffi::RED_PATH_FLAT, 4));
 pub(super) const TILE_32_2: Path = Path::new("tile-32-2", cut(ffi::RED_PATH_TILE_32, 2));
 pub(super) const TILE_64: Path = Path::new("tile-64-1", cut(ffi::RED_PATH_TILE_64, 1));
-pub(super) const TILE_128_64: Path = Path::new("tile-128-64", cut(ffi::RED_PATH_TILE_128, 64));
+pub(super) const TILE_64_64: Path = Path::new("tile-64-64", cut(ffi::RED_PATH_TILE_64, 64));
 pub(super) const PACKED: Path = Path::new("packed", cut(ffi::RED_PATH_PACKED, 0));
 const MAX_FLAT_COLUMNS: usize = 128;
 
@@ -545,7 +545,7 @@ impl Spec {
         if self.params(0).cols <= MAX_FLAT_COLUMNS as i64 || self.kind == Kind::Rows {
             paths.extend([FLAT, FLAT_4]);
         }
-        paths.extend([TILE_32_2, TILE_64, TILE_128_64]);
+        paths.extend([TILE_32_2, TILE_64, TILE_64_64]);
         paths
     }
 

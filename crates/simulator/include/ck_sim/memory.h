@@ -108,6 +108,20 @@ CK_SIM_INLINE void store_relaxed(uint32_t* p, uint32_t v) {
 CK_SIM_INLINE void store_relaxed(uint64_t* p, uint64_t v) {
   noted_store(p, v, Access::kAtomicWrite);
 }
+struct alignas(16) WordPair {
+  uint64_t first;
+  uint64_t second;
+};
+CK_SIM_INLINE WordPair load_relaxed_pair(const uint64_t* p) {
+  note_access(p, sizeof(WordPair), Access::kAtomicRead);
+  return {raw_load(p), raw_load(p + 1)};
+}
+CK_SIM_INLINE void store_relaxed_pair(uint64_t* p, WordPair v) {
+  note_access(p, sizeof(WordPair), Access::kAtomicWrite);
+  note_change(raw_load(p) != v.first || raw_load(p + 1) != v.second);
+  raw_store(p, v.first);
+  raw_store(p + 1, v.second);
+}
 CK_SIM_INLINE uint32_t load_acquire(const uint32_t* p) {
   return noted_load(p, Access::kAcquireRead);
 }

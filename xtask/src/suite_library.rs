@@ -80,3 +80,14 @@ impl SuiteLibrary {
         dist.join(format!("lib{}.so", self.name))
     }
 }
+
+/// Where a bundle has the simulator's form of a kernel library, in its root.
+pub fn simulated(library_file: &str) -> PathBuf {
+    let stem = library_file
+        .trim_start_matches("lib")
+        .trim_end_matches(".so");
+    Path::new("target/sim")
+        .join(stem)
+        .join(simulator::Flavor::Plain.name())
+        .join(format!("lib{stem}_sim.so"))
+}

@@ -46,6 +46,7 @@ mod report;
 mod runner;
 mod simulator;
 pub mod suite;
+pub mod twins;
 
 pub use case::{Buffer, Call, Case, Class, Expect, Instance, Islands, Path, Role, Tags, Variation};
 pub use compare::{Compare, Comparison, Worst};

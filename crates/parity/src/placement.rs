@@ -277,10 +277,28 @@ impl<'d> Placement<'d> {
         })
     }
 
+    /// What the buffers of the wanted roles hold; of the others nothing.
+    pub(crate) fn contents(
+        &self,
+        instance: &Instance,
+        wanted: impl Fn(Role) -> bool,
+    ) -> Result<Vec<Vec<u8>>> {
+        let mut all = Vec::new();
+        self.look(instance, |buffer, contents, _| {
+            let wanted = wanted(buffer.role);
+            all.push(if wanted {
+                contents.to_vec()
+            } else {
+                Vec::new()
+            });
+        })?;
+        Ok(all)
+    }
+
     fn look(
         &self,
         instance: &Instance,
-        contents: impl Fn(&Buffer, &[u8], &mut Verdict),
+        mut contents: impl FnMut(&Buffer, &[u8], &mut Verdict),
     ) -> Result<Verdict> {
         let mut verdict = Verdict::default();
         let image = match &self.packed {

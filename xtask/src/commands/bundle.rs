@@ -7,10 +7,11 @@ use std::process::Command;
 use anyhow::Context;
 use contract::{Finding, Severity};
 use serde_json::json;
+use simulator::Flavor;
 
 use crate::commands::compile::Work;
 use crate::output::{Document, Exit, Failure, Output};
-use crate::suite_library::{FLOORS, KNOWN_BAD};
+use crate::suite_library::{FLOORS, KNOWN_BAD, simulated};
 use crate::workspace;
 
 /// Pack one folder that runs gpu-parity and bench on a GPU host with no Rust and no nvcc.
@@ -67,11 +68,16 @@ pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
         files.push((path.clone(), dist(&stem.to_string_lossy())));
     }
     files.push((release_binary(&root, out)?, PathBuf::new()));
-    let sim = root.join("target/sim");
-    for library in simulator_libraries(&sim)? {
-        let below = library.strip_prefix(&sim).context("it was found there")?;
-        let dir = below.parent().unwrap_or(Path::new(""));
-        files.push((library.clone(), Path::new("target/sim").join(dir)));
+    let scratch = root.join("target/tmp/bundle");
+    for target in &work.targets {
+        match simulator::build(&target.crate_dir, Flavor::Plain) {
+            Ok(library) => {
+                let place = simulated(&target.manifest.library_file());
+                let dir = place.parent().unwrap_or(Path::new("")).to_owned();
+                files.push((without_symbols(&library, &scratch.join(&dir))?, dir));
+            }
+            Err(error) => out.log(format_args!("without the simulator: {error}")),
+        }
     }
     for file in tree_files(&root)? {
         let dir = file.parent().unwrap_or(Path::new("")).to_owned();
@@ -157,27 +163,20 @@ fn release_binary(root: &Path, out: &Output) -> anyhow::Result<PathBuf> {
     executable.context("cargo named no executable")
 }
 
-/// The simulator's libraries, where some were built: what a machine without a GPU runs.
-fn simulator_libraries(sim: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    if !sim.is_dir() {
-        return Ok(found);
-    }
-    let list = |dir: &Path| -> anyhow::Result<Vec<PathBuf>> {
-        let entries =
-            fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))?;
-        entries.map(|entry| Ok(entry?.path())).collect()
-    };
-    for backend in list(sim)?.into_iter().filter(|path| path.is_dir()) {
-        for flavor in list(&backend)?.into_iter().filter(|path| path.is_dir()) {
-            found.extend(list(&flavor)?.into_iter().filter(|file| {
-                file.file_name()
-                    .is_some_and(|name| name.to_string_lossy().ends_with("_sim.so"))
-            }));
-        }
-    }
-    found.sort();
-    Ok(found)
+/// A copy without debug information, which is most of a simulated library; the library itself where
+/// this machine has no strip.
+fn without_symbols(library: &Path, dir: &Path) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let copy = dir.join(library.file_name().context("a file has a name")?);
+    let stripped = Command::new("strip")
+        .arg("--strip-debug")
+        .arg("-o")
+        .args([&copy, library])
+        .status();
+    Ok(match stripped {
+        Ok(status) if status.success() => copy,
+        _ => library.to_owned(),
+    })
 }
 
 /// The files of the tree, as git knows them: build output stays behind.

@@ -5,6 +5,7 @@ mod known_bad;
 pub mod library;
 mod older_form;
 mod sanitizer;
+mod twin;
 
 use std::path::{Path, PathBuf};
 
@@ -178,6 +179,10 @@ fn on_gpu(
             .filter_map(|result| result.finding(target)),
     );
 
+    let filter = args.case.as_deref();
+    let twins = twin::run(gpu, &library, root, target, filter, args.seed, out);
+    findings.extend(twins.findings(target));
+
     let gpu_outcome = match tally {
         Tally { fail: 1.., .. } => "fail",
         Tally { pass: 0, .. } => "could_not_check",
@@ -192,6 +197,7 @@ fn on_gpu(
         serde_json::to_value(&known_bad.results)?,
     );
     more.insert("sanitizer".into(), sanitizer::to_json(&sanitizers));
+    more.insert("simulator".into(), twins.to_json());
     if let Some(path) = &args.evidence {
         let run = evidence::Run {
             target,

@@ -1,10 +1,14 @@
 //! The same known-bad source in the real simulator.
 
 use parity::known_bad::{GOOD, KNOWN_BAD, case};
-use parity::{CaseReport, Library, Model, Options, Order, Outcome, Runner, Simulator};
+use parity::twins::{self, Twin};
+use parity::{
+    Case, CaseReport, Instance, Library, Model, Options, Order, Outcome, Runner, Simulator,
+};
 use simulator::Flavor;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn library(flavor: Flavor) -> Arc<Library> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -70,5 +74,37 @@ fn an_access_beyond_a_buffer_is_found_by_the_simulator_itself() {
     assert!(
         message.contains("known_bad.cu:"),
         "no source line in: {message}"
+    );
+}
+
+#[test]
+fn twins_agree_and_where_they_do_not_the_place_is_named() {
+    let library = library(Flavor::Plain);
+    let device = Simulator::open(library.clone(), Model::HOPPER).unwrap();
+    let twin = Twin {
+        device: &device,
+        library: &library,
+    };
+    let (differ, paths) = twins::same_bytes(&case(GOOD, false), 1, [twin, twin]).unwrap();
+    assert_eq!((differ.len(), paths), (0, 1));
+
+    // Right on the first device, nothing written on the second.
+    let calls = Arc::new(AtomicUsize::new(0));
+    let unlike = Case::exact("unlike", GOOD, move |variation| {
+        let good = case(GOOD, false).instance(*variation).unwrap();
+        let idle = case("kb_noop", false).instance(*variation).unwrap();
+        let calls = calls.clone();
+        Instance::new(good.buffers, move |library, pointers, stream| {
+            match calls.fetch_add(1, Ordering::Relaxed) {
+                0 => (good.call)(library, pointers, stream),
+                _ => (idle.call)(library, pointers, stream),
+            }
+        })
+    });
+    let (differ, _) = twins::same_bytes(&unlike, 1, [twin, twin]).unwrap();
+    assert_eq!(differ.len(), 1, "{differ:?}");
+    assert!(
+        differ[0].contains("on path automatic from element 0"),
+        "{differ:?}"
     );
 }

@@ -93,8 +93,9 @@ sum_partials(const __grid_constant__ SumsGroup<kMost> group) {
       CK_UNROLL
       for (int j = 0; j < MLP_MAX_PARTIALS / ck::kColumnLanes; ++j) {
         const int row = part + i * kSumParts + j * ck::kColumnLanes;
-        values[i][j] =
-            row < s.partial_count ? ck::load_cg(s.partials + row * columns.count + column) : 0.0f;
+        values[i][j] = row < s.partial_count || CK_MUTANT(mlp_sums_absent_partials)
+                           ? ck::load_cg(s.partials + row * columns.count + column)
+                           : 0.0f;
       }
     }
     CK_UNROLL

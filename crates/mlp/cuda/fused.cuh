@@ -84,31 +84,40 @@ CK_DEVICE void clear_row(float* to, int first, int end) {
   }
 }
 
-// The block asks for a matrix of `rows` rows, zeros up to a multiple of four of both; `behind` rows
-// follow it without a gap in memory, and lie after the zeros.
-CK_DEVICE void ask_matrix(float* to, const float* from, int rows, int behind, int columns,
-                          bool quads) {
-  const int stride = row_floats(columns);
-  const int gap = padded(rows) - rows;
-  for (int k = threadIdx.x / ck::kWarp; k < rows + behind + gap; k += kWarps) {
-    const bool in_gap = k >= rows && k < rows + gap;
-    const int64_t row = k < rows ? k : k - gap;
-    if (!in_gap) ask_row(to + k * stride, from + row * columns, columns, quads);
-    clear_row(to + k * stride, in_gap ? 0 : columns, padded(columns));
+// The block asks for a bias; zeros where there is none.
+CK_DEVICE void ask_bias(float* to, const float* from, int count) {
+  for (int c = threadIdx.x; c < padded(count); c += kThreads) {
+    if (from != nullptr && c < count) {
+      ck::copy_async_4(to + c, from + c);
+    } else {
+      to[c] = 0.0f;
+    }
   }
 }
 
-// A warp asks for its rows of a source, `first` columns behind the row's start; zeros past `rows`.
-CK_DEVICE void ask_rows(float* to, int stride, int first, const Source& source, int64_t row0,
-                        int rows, int end) {
+// The block asks for a matrix, zeros up to a multiple of four of its columns, and zero rows up to
+// `end`.
+CK_DEVICE void ask_matrix(float* to, const float* from, int rows, int end, int columns,
+                          bool quads) {
+  const int stride = row_floats(columns);
+  CK_NO_UNROLL
+  for (int k = threadIdx.x / ck::kWarp; k < end; k += kWarps) {
+    if (k < rows)
+      ask_row(to + k * stride, from + static_cast<int64_t>(k) * columns, columns, quads);
+    clear_row(to + k * stride, k < rows ? columns : 0, padded(columns));
+  }
+}
+
+// A warp asks for its rows of a source; zeros past `rows`.
+CK_DEVICE void ask_rows(float* to, int stride, const Source& source, int64_t row0, int rows) {
   const int own = static_cast<int>(threadIdx.x) / ck::kWarp * kWarpRows;
   CK_NO_UNROLL
   for (int r = own; r < own + kWarpRows; ++r) {
     float* const row = to + r * stride;
     if (r < rows) {
-      ask_row(row + first, source.data + (row0 + r) * source.stride, source.width, source.quads);
+      ask_row(row, source.data + (row0 + r) * source.stride, source.width, source.quads);
     }
-    clear_row(row, r < rows ? first + source.width : first, end);
+    clear_row(row, r < rows ? source.width : 0, padded(source.width));
   }
 }
 
@@ -116,22 +125,127 @@ CK_DEVICE void ask_rows(float* to, int stride, int first, const Source& source, 
 struct Tile {
   int64_t row0;
   int rows;
-  bool is_first;  // of the partial sum
+  bool is_first;  // of the block
 };
 
-CK_DEVICE void ask_tile(const Network& n, const Layout& at, float* shared, const Tile& tile) {
-  const int own = static_cast<int>(threadIdx.x) / ck::kWarp * kWarpRows;
-  if (own >= tile.rows) return;
+// Where a thread is in a table of quads that many threads share: a division each at the start.
+struct Walk {
+  int row;
+  int quad;
+  int quads;
+  int row_step;
+  int quad_step;
+};
+CK_DEVICE Walk walk_of(int index, int threads, int quads) {
+  return Walk{index / quads, index % quads, quads, threads / quads, threads % quads};
+}
+CK_DEVICE void advance(const Walk& walk, int* row, int* quad) {
+  *row += walk.row_step;
+  *quad += walk.quad_step;
+  if (*quad >= walk.quads) {
+    *quad -= walk.quads;
+    ++*row;
+  }
+}
+
+// Asks for a quad of x: columns of one source, or of the seam of several.
+CK_DEVICE void ask_input(float* to, const Network& n, int64_t row, bool real, int column) {
+  if (!real) {
+    put_quad(to, make_float4(0.0f, 0.0f, 0.0f, 0.0f));
+    return;
+  }
   int first = 0;
   CK_UNROLL
   for (int s = 0; s < kSources; ++s) {
     const Source& source = n.sources[s];
-    if (source.width == 0) continue;
-    const int end = first + source.width;
-    ask_rows(shared + at.x, row_floats(n.inputs), first, source, tile.row0, tile.rows,
-             end == n.inputs ? padded(end) : end);
-    first = end;
+    const int in_source = column - first;
+    first += source.width;
+    if (in_source >= source.width) continue;
+    const float* const from = source.data + row * source.stride + in_source;
+    if (source.quads && column >= first - source.width && column + 4 <= first) {
+      ck::copy_async_16(to, from);
+      return;
+    }
+    CK_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      if (in_source + j >= 0 && column + j < first) ck::copy_async_4(to + j, from + j);
+    }
   }
+  CK_UNROLL
+  for (int j = 0; j < 4; ++j) {
+    if (column + j >= n.inputs) to[j] = 0.0f;
+  }
+}
+
+// Asks for what piece `piece` of every chain of the first layer reads: each warp for its rows of x,
+// the block for rows of w1.
+CK_DEVICE void ask_piece(const Network& n, const Layout& at, float* shared, const Tile& tile,
+                         const Pieces& pieces, int piece) {
+  const int thread = threadIdx.x;
+  const int own = thread / ck::kWarp * kWarpRows;
+  const int x_stride = row_floats(n.inputs);
+  const int w_stride = row_floats(n.hidden);
+  const Walk of_x = walk_of(thread % ck::kWarp, ck::kWarp, pieces.size / 4);
+  const Walk of_w = walk_of(thread, kThreads, quads_of(n.hidden));
+  CK_NO_UNROLL
+  for (int chain = 0; chain < pieces.chains; ++chain) {
+    const int start = chain * pieces.terms;
+    const int first = start + piece * pieces.size;
+    const int end = min(min(first + pieces.size, start + pieces.terms), padded(n.inputs));
+    if (own < tile.rows) {
+      int row = of_x.row;
+      int quad = of_x.quad;
+      CK_NO_UNROLL
+      while (row < kWarpRows) {
+        const int column = first + quad * 4;
+        if (column < end) {
+          ask_input(shared + at.x + (own + row) * x_stride + column, n, tile.row0 + own + row,
+                    own + row < tile.rows, column);
+        }
+        advance(of_x, &row, &quad);
+      }
+    }
+    if (!tile.is_first) continue;
+    int row = of_w.row;
+    int quad = of_w.quad;
+    CK_NO_UNROLL
+    while (first + row < end) {
+      const int k = first + row;
+      const int column = quad * 4;
+      float* const to = shared + at.w1 + k * w_stride + column;
+      const float* const from = n.w1 + k * n.hidden + column;
+      if (k < n.inputs && n.w1_quads) {
+        ck::copy_async_16(to, from);
+      } else {
+        CK_UNROLL
+        for (int j = 0; j < 4; ++j) {
+          if (k < n.inputs && column + j < n.hidden) {
+            ck::copy_async_4(to + j, from + j);
+          } else {
+            to[j] = 0.0f;
+          }
+        }
+      }
+      advance(of_w, &row, &quad);
+    }
+  }
+}
+
+// Waits for a piece of the first layer; the last layer's weights are one arrival more.
+struct InPieces {
+  static constexpr bool kInPieces = true;
+  Pieces pieces;
+};
+CK_DEVICE void wait_for(int under_way) {
+  if (CK_MUTANT(mlp_skips_arrival)) return;
+  if (under_way == 4) ck::copy_async_wait<4>();
+  if (under_way == 3) ck::copy_async_wait<3>();
+  if (under_way == 2) ck::copy_async_wait<2>();
+  if (under_way == 1) ck::copy_async_wait<1>();
+}
+CK_DEVICE void arrive_at(const InPieces& in, int piece) {
+  wait_for(in.pieces.count - piece);
+  if (!CK_MUTANT(mlp_skips_arrival_barrier)) __syncthreads();
 }
 
 // dz2 is dy where the last layer has no activation.
@@ -155,7 +269,10 @@ CK_DEVICE void activate_hidden(const Network& n, const Layout& at, float* shared
       const int action =
           reinterpret_cast<const int*>(shared + at.rows_of)[2 * n.action_count + row];
       if (action >= 0) {
-        const float4 w = quad_at(shared + at.w1 + (padded(n.inputs) + action) * stride + column);
+        const float4 w = quad_at(
+            shared + at.w1 +
+            ((CK_MUTANT(mlp_action_row_unpadded) ? n.inputs : padded(n.inputs)) + action) * stride +
+            column);
         z = make_float4(__fadd_rn(z.x, w.x), __fadd_rn(z.y, w.y), __fadd_rn(z.z, w.z),
                         __fadd_rn(z.w, w.w));
       }
@@ -256,7 +373,9 @@ template <bool kWide>
 CK_DEVICE void add_tile(const Network& n, const Layout& at, float* shared, const Tile& tile,
                         int block) {
   const Columns columns = columns_of(n.inputs + n.action_count, n.hidden, n.outputs);
-  float* const partial = n.partials + block * columns.count;
+  float* const partial =
+      n.partials + (CK_MUTANT(mlp_counts_blocks_of_group) ? static_cast<int>(blockIdx.x) : block) *
+                       columns.count;
   const Outer first = {shared + at.x,   row_floats(n.inputs), n.inputs,
                        shared + at.dz1, row_floats(n.hidden), n.hidden,
                        partial};
@@ -269,8 +388,8 @@ CK_DEVICE void add_tile(const Network& n, const Layout& at, float* shared, const
     const int all = turns + outer_turns(second.left_count, second.right_count);
     CK_NO_UNROLL
     for (int turn = thread / ck::kWarp; turn < all; turn += kWarps) {
-      add_outer(chosen(turn < turns, first, second), turn < turns ? turn : turn - turns, tile.rows,
-                tile.is_first);
+      add_outer(chosen(turn < turns, first, second), turn < turns ? turn : turn - turns,
+                CK_MUTANT(mlp_sums_rows_past_the_last) ? n.tile : tile.rows, tile.is_first);
     }
     // Biases: the last threads first, whose warps have the fewest turns.
     CK_NO_UNROLL
@@ -344,28 +463,34 @@ CK_DEVICE void find_actions(const Network& n, const Layout& at, float* shared, c
 }
 
 template <bool kWide>
-CK_DEVICE void run_tile(const Network& n, const Layout& at, float* shared, const Tile& tile) {
+CK_DEVICE void run_tile(const Network& n, const Layout& at, float* shared, const Tile& tile,
+                        const InPieces& arrive) {
   const int own = static_cast<int>(threadIdx.x) / ck::kWarp * kWarpRows;
-  if (own < tile.rows) {
-    const int x_stride = row_floats(n.inputs);
-    const int u_stride = row_floats(n.hidden);
-    const int y_stride = row_floats(n.outputs);
-    float* const u = shared + at.u + own * u_stride;
-    float* const dz1 = shared + at.dz1 + own * u_stride;
-    float* const dz2 = shared + at.dz2 + own * y_stride;
-    const float* const w1 = shared + at.w1;
-    const float* const w2 = shared + at.w2;
-    const Product to_hidden = {
-        shared + at.x + own * x_stride, x_stride, w1, u_stride, shared + at.b1, n.inputs, n.hidden};
-    multiply<kWide, true>(to_hidden,
-                          [&](int row, int c, float value) { u[row * u_stride + c] = value; });
+  const int x_stride = row_floats(n.inputs);
+  const int u_stride = row_floats(n.hidden);
+  const int y_stride = row_floats(n.outputs);
+  float* const u = shared + at.u + own * u_stride;
+  float* const dz1 = shared + at.dz1 + own * u_stride;
+  float* const dz2 = shared + at.dz2 + own * y_stride;
+  const float* const w1 = shared + at.w1;
+  const float* const w2 = shared + at.w2;
+  const bool has_rows = own < tile.rows;
+  const float* const x = has_rows ? shared + at.x + own * x_stride : nullptr;
+  const Product to_hidden = {x, x_stride, w1, u_stride, shared + at.b1, n.inputs, n.hidden};
+  multiply<kWide, true>(to_hidden, arrive, [&](int row, int c, float value) {
+    if (has_rows) u[row * u_stride + c] = value;
+  });
+  if (has_rows) {
     for (int r = 0; r < kWarpRows; ++r) clear_row(u + r * u_stride, n.hidden, padded(n.hidden));
-    if (!CK_MUTANT(mlp_skips_hidden_sync)) __syncwarp();
+  }
+  if (!CK_MUTANT(mlp_skips_rest_arrival)) ck::copy_async_wait<0>();
+  if (!CK_MUTANT(mlp_skips_rest_barrier)) __syncthreads();
+  if (has_rows) {
     activate_hidden(n, at, shared, tile);
     if (!CK_MUTANT(mlp_skips_activated_sync)) __syncwarp();
     if (!passes_through(n)) {
       const Product to_output = {u, u_stride, w2, y_stride, shared + at.b2, n.hidden, n.outputs};
-      multiply<kWide, true>(to_output,
+      multiply<kWide, true>(to_output, Arrived{},
                             [&](int row, int c, float value) { dz2[row * y_stride + c] = value; });
       for (int r = 0; r < kWarpRows; ++r) {
         clear_row(dz2 + r * y_stride, n.outputs, padded(n.outputs));
@@ -378,7 +503,7 @@ CK_DEVICE void run_tile(const Network& n, const Layout& at, float* shared, const
     const bool goes_back = n.mode != kForward && (n.partials != nullptr || n.dx != nullptr);
     if (goes_back) {
       const Product back = {dz2, y_stride, w2, y_stride, nullptr, n.outputs, n.hidden};
-      multiply<kWide, false>(back, [&](int row, int c, float value) {
+      multiply<kWide, false>(back, Arrived{}, [&](int row, int c, float value) {
         float* const to = dz1 + row * u_stride + c;
         *to = gated(value, *to);
       });
@@ -386,7 +511,7 @@ CK_DEVICE void run_tile(const Network& n, const Layout& at, float* shared, const
     if (goes_back && n.dx != nullptr) {
       if (!CK_MUTANT(mlp_skips_dz1_sync)) __syncwarp();
       const Product to_input = {dz1, u_stride, w1, u_stride, nullptr, n.hidden, n.inputs};
-      multiply<kWide, false>(to_input, [&](int row, int c, float value) {
+      multiply<kWide, false>(to_input, Arrived{}, [&](int row, int c, float value) {
         if (own + row >= tile.rows) return;
         const int64_t r = tile.row0 + own + row;
         if (n.residual) value = __fadd_rn(value, n.upstream.data[r * n.upstream.stride + c]);
@@ -416,31 +541,29 @@ run_fused(const __grid_constant__ Group<kMost> group) {
   ck::dependency_wait();
   for (int64_t row0 = first; row0 < end; row0 += step) {
     const Tile tile = {row0, static_cast<int>(min(static_cast<int64_t>(n.tile), end - row0)),
-                       row0 == first};
-    // Two arrivals: what the first layer needs, then the rest.
-    ask_tile(n, at, shared, tile);
-    if (row0 == first) {
-      ask_matrix(shared + at.w1, n.w1, n.inputs, n.action_count, n.hidden, n.w1_quads);
-      for (int c = threadIdx.x; c < padded(n.hidden); c += kThreads) {
-        shared[at.b1 + c] = n.b1 != nullptr && c < n.hidden ? n.b1[c] : 0.0f;
+                       row0 == first || CK_MUTANT(mlp_forgets_earlier_tiles)};
+    const InPieces arrive = {pieces_of(n.inputs, n.hidden)};
+    CK_NO_UNROLL
+    for (int i = 0; i < arrive.pieces.count; ++i) {
+      ask_piece(n, at, shared, tile, arrive.pieces, i);
+      if (i == 0 && tile.is_first) {
+        ask_bias(shared + at.b1, n.b1, n.hidden);
+        ask_bias(shared + at.b2, n.b2, n.outputs);
       }
+      ck::copy_async_commit();
     }
-    ck::copy_async_commit();
-    if (row0 == first) {
-      ask_matrix(shared + at.w2, n.w2, n.hidden, 0, n.outputs, n.w2_quads);
-      for (int c = threadIdx.x; c < padded(n.outputs); c += kThreads) {
-        shared[at.b2 + c] = n.b2 != nullptr && c < n.outputs ? n.b2[c] : 0.0f;
-      }
+    if (tile.is_first) {
+      ask_matrix(shared + at.w2, n.w2, n.hidden, padded(n.hidden), n.outputs, n.w2_quads);
+      ask_matrix(shared + at.w1 + padded(n.inputs) * row_floats(n.hidden),
+                 n.w1 + static_cast<int64_t>(n.inputs) * n.hidden, n.action_count, n.action_count,
+                 n.hidden, n.w1_quads);
     }
     if (passes_through(n) && own < tile.rows) {
-      ask_rows(shared + at.dz2, row_floats(n.outputs), 0, n.upstream, tile.row0, tile.rows,
-               padded(n.outputs));
+      ask_rows(shared + at.dz2, row_floats(n.outputs), n.upstream, tile.row0, tile.rows);
     }
     ck::copy_async_commit();
     if (n.actions != nullptr) find_actions(n, at, shared, tile);
-    if (!CK_MUTANT(mlp_skips_arrival)) ck::copy_async_wait<0>();
-    if (!CK_MUTANT(mlp_skips_arrival_barrier)) __syncthreads();
-    run_tile<kWide>(n, at, shared, tile);
+    run_tile<kWide>(n, at, shared, tile, arrive);
     if (n.mode != kForward && n.partials != nullptr) {
       if (!CK_MUTANT(mlp_skips_rows_barrier)) __syncthreads();
       add_tile<kWide>(n, at, shared, tile, block);

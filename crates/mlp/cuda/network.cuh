@@ -39,7 +39,7 @@ CK_HOST_DEVICE Partials partials_of(int batch) {
 
 // The first `count` elements of a quad, zeros for the others.
 CK_DEVICE float4 first_of(float4 v, int count) {
-  if (count >= 4) return v;
+  if (count >= 4 || CK_MUTANT(mlp_keeps_padding)) return v;
   if (count < 2) v.y = 0.0f;
   if (count < 3) v.z = 0.0f;
   v.w = 0.0f;
@@ -181,7 +181,8 @@ CK_DEVICE V derivative(int activation, float slope, const V& z) {
 
 // A gradient through a derivative: a closed gate lets nothing through, not even a NaN.
 CK_DEVICE float gated(float gradient, float slope) {
-  return slope == 0.0f ? 0.0f : __fmul_rn(gradient, slope);
+  return slope == 0.0f && !CK_MUTANT(mlp_multiplies_closed_gate) ? 0.0f
+                                                                 : __fmul_rn(gradient, slope);
 }
 
 CK_DEVICE float dot_quad(float sum, const float4& a, const float4& b) {

@@ -28,7 +28,7 @@ CK_DEVICE void merge_half(float (&sums)[kWarpRows][kColumns], int step) {
 // What a product multiplies: rows of the warp, and a matrix. K-major: term k of output n is
 // matrix[k][n]; else matrix[n][k]. Terms past the last are zeros up to a multiple of four.
 struct Product {
-  const float* rows;
+  const float* rows;  // null: the warp has none, and only meets the others
   int row_stride;
   const float* matrix;
   int matrix_stride;
@@ -37,20 +37,44 @@ struct Product {
   int outputs;
 };
 
+// Every chain of a product in pieces, so that the first pieces are multiplied while the others are
+// on their way.
+constexpr int kMostPieces = 4;
+constexpr int kTermsWorthPieces = 32;
+struct Pieces {
+  int chains;
+  int terms;  // of a chain
+  int size;   // terms of a piece
+  int count;
+};
+CK_DEVICE Pieces pieces_of(int terms, int outputs) {
+  const int chains = chains_of(outputs);
+  const int each = chain_terms(terms, chains);
+  const int count = each >= kTermsWorthPieces ? kMostPieces : 1;
+  return Pieces{chains, each, (each / 4 + count - 1) / count * 4, count};
+}
+
 // A lane's share of the terms.
 struct Share {
   int first;
   int end;
 };
 CK_DEVICE Share share_of(const Product& p, int chain, int chains) {
+  if (p.rows == nullptr) return Share{0, 0};
   const int each = chain_terms(p.terms, chains);
   const int first = chain * each;
   return Share{first, min(first + each, padded(p.terms))};
 }
 
+// What a product reads is there already.
+struct Arrived {
+  static constexpr bool kInPieces = false;
+};
+
 // Eight rows, kQuads * 4 columns a lane. put(row, column, value) for every output, from one lane.
-template <bool kKMajor, int kQuads, typename Put>
-CK_DEVICE void multiply_wide(const Product& p, const Put& put) {
+// arrive_at(arrive, i) is called before piece i of every chain is read.
+template <bool kKMajor, int kQuads, typename Arrive, typename Put>
+CK_DEVICE void multiply_wide(const Product& p, const Arrive& arrive, const Put& put) {
   constexpr int kColumns = kQuads * 4;
   const int lane = threadIdx.x % ck::kWarp;
   const int chains = chains_of(p.outputs);
@@ -63,10 +87,13 @@ CK_DEVICE void multiply_wide(const Product& p, const Put& put) {
   for (int c = 0; c < kColumns; ++c) {
     column[c] = kKMajor ? (place + c / 4 * places) * 4 + c % 4 : place + c * places;
   }
+  // The bias comes with the first piece.
+  if constexpr (Arrive::kInPieces) arrive_at(arrive, 0);
   float sums[kWarpRows][kColumns];
   CK_UNROLL
   for (int c = 0; c < kColumns; ++c) {
-    const bool biased = chain == 0 && p.bias != nullptr && column[c] < p.outputs;
+    const bool biased = (chain == 0 || CK_MUTANT(mlp_biases_every_chain)) && p.bias != nullptr &&
+                        column[c] < p.outputs;
     const float bias = biased ? p.bias[column[c]] : 0.0f;
     CK_UNROLL
     for (int j = 0; j < kWarpRows; ++j) sums[j][c] = bias;
@@ -79,38 +106,51 @@ CK_DEVICE void multiply_wide(const Product& p, const Put& put) {
     at[i] = p.matrix + (c < p.outputs ? c : 0) * (kKMajor ? 1 : p.matrix_stride);
   }
   const Share share = share_of(p, chain, chains);
-  CK_NO_UNROLL
-  for (int k = share.first; k < share.end; k += 4) {
-    if (kKMajor) {
-      float4 row[kWarpRows];
-      CK_UNROLL
-      for (int j = 0; j < kWarpRows; ++j) row[j] = quad_at(p.rows + j * p.row_stride + k);
-      CK_UNROLL
-      for (int kk = 0; kk < 4; ++kk) {
+  const auto add = [&](int first, int end) {
+    CK_NO_UNROLL
+    for (int k = first; k < end; k += 4) {
+      if (kKMajor) {
+        float4 row[kWarpRows];
         CK_UNROLL
-        for (int q = 0; q < kQuads; ++q) {
-          const float4 w = quad_at(at[q] + (k + kk) * p.matrix_stride);
+        for (int j = 0; j < kWarpRows; ++j) row[j] = quad_at(p.rows + j * p.row_stride + k);
+        CK_UNROLL
+        for (int kk = 0; kk < 4; ++kk) {
           CK_UNROLL
-          for (int j = 0; j < kWarpRows; ++j) {
-            const float x = component(row[j], kk);
-            sums[j][q * 4] = __fmaf_rn(x, w.x, sums[j][q * 4]);
-            sums[j][q * 4 + 1] = __fmaf_rn(x, w.y, sums[j][q * 4 + 1]);
-            sums[j][q * 4 + 2] = __fmaf_rn(x, w.z, sums[j][q * 4 + 2]);
-            sums[j][q * 4 + 3] = __fmaf_rn(x, w.w, sums[j][q * 4 + 3]);
+          for (int q = 0; q < kQuads; ++q) {
+            const float4 w = quad_at(at[q] + (k + kk) * p.matrix_stride);
+            CK_UNROLL
+            for (int j = 0; j < kWarpRows; ++j) {
+              const float x = component(row[j], kk);
+              sums[j][q * 4] = __fmaf_rn(x, w.x, sums[j][q * 4]);
+              sums[j][q * 4 + 1] = __fmaf_rn(x, w.y, sums[j][q * 4 + 1]);
+              sums[j][q * 4 + 2] = __fmaf_rn(x, w.z, sums[j][q * 4 + 2]);
+              sums[j][q * 4 + 3] = __fmaf_rn(x, w.w, sums[j][q * 4 + 3]);
+            }
           }
         }
-      }
-    } else {
-      float4 w[kColumns];
-      CK_UNROLL
-      for (int c = 0; c < kColumns; ++c) w[c] = quad_at(at[kKMajor ? 0 : c] + k);
-      CK_UNROLL
-      for (int j = 0; j < kWarpRows; ++j) {
-        const float4 row = quad_at(p.rows + j * p.row_stride + k);
+      } else {
+        float4 w[kColumns];
         CK_UNROLL
-        for (int c = 0; c < kColumns; ++c) sums[j][c] = dot_quad(sums[j][c], row, w[c]);
+        for (int c = 0; c < kColumns; ++c) w[c] = quad_at(at[kKMajor ? 0 : c] + k);
+        CK_UNROLL
+        for (int j = 0; j < kWarpRows; ++j) {
+          const float4 row = quad_at(p.rows + j * p.row_stride + k);
+          CK_UNROLL
+          for (int c = 0; c < kColumns; ++c) sums[j][c] = dot_quad(sums[j][c], row, w[c]);
+        }
       }
     }
+  };
+  if constexpr (Arrive::kInPieces) {
+    const Pieces& pieces = arrive.pieces;
+    CK_NO_UNROLL
+    for (int i = 0; i < pieces.count; ++i) {
+      if (i > 0) arrive_at(arrive, i);
+      const int first = share.first + i * pieces.size;
+      add(first, min(first + pieces.size, share.end));
+    }
+  } else {
+    add(share.first, share.end);
   }
   const int upper_half = lane / 16 * 4;
   if (chains == 4) {
@@ -138,9 +178,12 @@ CK_DEVICE void multiply_wide(const Product& p, const Put& put) {
 }
 
 // A row and a chain a lane, for few columns: four at a time. Each lane of a row stores one of them.
-template <bool kKMajor, typename Put>
-CK_DEVICE void multiply_narrow(const Product& p, const Put& put) {
+template <bool kKMajor, typename Arrive, typename Put>
+CK_DEVICE void multiply_narrow(const Product& p, const Arrive& arrive, const Put& put) {
   constexpr int kChains = 4;
+  if constexpr (Arrive::kInPieces) {
+    for (int i = 0; i < arrive.pieces.count; ++i) arrive_at(arrive, i);
+  }
   const int lane = threadIdx.x % ck::kWarp;
   const int row = lane % kWarpRows;
   const int chain = lane / kWarpRows;
@@ -189,12 +232,12 @@ constexpr int kSmallOutputs = 32;   // of every product of the kernel for small 
 constexpr int kFusedOutputs = 128;  // of a product of a warp
 
 // One warp: all outputs of its eight rows.
-template <bool kWide, bool kKMajor, typename Put>
-CK_DEVICE void multiply(const Product& p, const Put& put) {
+template <bool kWide, bool kKMajor, typename Arrive, typename Put>
+CK_DEVICE void multiply(const Product& p, const Arrive& arrive, const Put& put) {
   if (p.outputs <= kNarrowOutputs) {
-    multiply_narrow<kKMajor>(p, put);
+    multiply_narrow<kKMajor>(p, arrive, put);
   } else {
-    multiply_wide<kKMajor, kWide ? 2 : 1>(p, put);
+    multiply_wide<kKMajor, kWide ? 2 : 1>(p, arrive, put);
   }
 }
 

@@ -184,7 +184,8 @@ fn curiosity() -> Vec<Spec> {
             );
             specs.push(
                 spec.extra(action)
-                    .activations(Activation::GeluTanh, Activation::None),
+                    .activations(Activation::GeluTanh, Activation::None)
+                    .simulate(),
             );
         }
         specs.push(new("256-256-512-300", [70, 256, 512, 300]).extra(256));
@@ -270,13 +271,8 @@ fn risk() -> Vec<Spec> {
         [256, 8, 64, 1],
         [64, 2, 128, 5],
     ] {
-        specs.push(
-            new(
-                &format!("{h}-{isv}-{hidden}-{outputs}"),
-                [3, h, hidden, outputs],
-            )
-            .extra(isv),
-        );
+        let id = format!("{h}-{isv}-{hidden}-{outputs}");
+        specs.push(new(&id, [3, h, hidden, outputs]).extra(isv).simulate());
     }
     specs.push(new("500-11-512-20", [70, 500, 512, 20]).extra(11));
     specs.push(

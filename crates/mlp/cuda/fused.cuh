@@ -260,10 +260,13 @@ CK_DEVICE void activate_hidden(const Network& n, const Layout& at, float* shared
   const int own = static_cast<int>(threadIdx.x) / ck::kWarp * kWarpRows;
   const int stride = row_floats(n.hidden);
   const int quads = quads_of(n.hidden);
+  const Walk walk = walk_of(lane, ck::kWarp, quads);
+  int in_warp = walk.row;
+  int quad = walk.quad;
   CK_NO_UNROLL
-  for (int i = lane; i < kWarpRows * quads; i += ck::kWarp) {
-    const int row = own + i / quads;
-    const int column = i % quads * 4;
+  for (; in_warp < kWarpRows; advance(walk, &in_warp, &quad)) {
+    const int row = own + in_warp;
+    const int column = quad * 4;
     float4 z = quad_at(shared + at.u + row * stride + column);
     if (n.actions != nullptr && row < tile.rows) {
       const int action =
@@ -316,10 +319,13 @@ CK_DEVICE void activate_output(const Network& n, const Layout& at, float* shared
   const int own = static_cast<int>(threadIdx.x) / ck::kWarp * kWarpRows;
   const int stride = row_floats(n.outputs);
   const int quads = quads_of(n.outputs);
+  const Walk walk = walk_of(lane, ck::kWarp, quads);
+  int in_warp = walk.row;
+  int quad = walk.quad;
   CK_NO_UNROLL
-  for (int i = lane; i < kWarpRows * quads; i += ck::kWarp) {
-    const int row = own + i / quads;
-    const int column = i % quads * 4;
+  for (; in_warp < kWarpRows; advance(walk, &in_warp, &quad)) {
+    const int row = own + in_warp;
+    const int column = quad * 4;
     const int count = n.outputs - column;
     float* const z_at = shared + at.dz2 + row * stride + column;
     if (row >= tile.rows) {
@@ -475,26 +481,28 @@ CK_DEVICE void run_tile(const Network& n, const Layout& at, float* shared, const
   const float* const w1 = shared + at.w1;
   const float* const w2 = shared + at.w2;
   const bool has_rows = own < tile.rows;
-  const float* const x = has_rows ? shared + at.x + own * x_stride : nullptr;
-  const Product to_hidden = {x, x_stride, w1, u_stride, shared + at.b1, n.inputs, n.hidden};
-  multiply<kWide, true>(to_hidden, arrive, [&](int row, int c, float value) {
-    if (has_rows) u[row * u_stride + c] = value;
+  const Product to_hidden = {shared + at.x + (has_rows ? own : 0) * x_stride,
+                             x_stride,
+                             w1,
+                             u_stride,
+                             shared + at.b1,
+                             n.inputs,
+                             n.hidden,
+                             !has_rows};
+  multiply<kWide, true>(to_hidden, arrive, [&](int row, int c, const float4& z) {
+    put_quad(u + row * u_stride + c, z);
   });
-  if (has_rows) {
-    for (int r = 0; r < kWarpRows; ++r) clear_row(u + r * u_stride, n.hidden, padded(n.hidden));
-  }
   if (!CK_MUTANT(mlp_skips_rest_arrival)) ck::copy_async_wait<0>();
   if (!CK_MUTANT(mlp_skips_rest_barrier)) __syncthreads();
   if (has_rows) {
     activate_hidden(n, at, shared, tile);
     if (!CK_MUTANT(mlp_skips_activated_sync)) __syncwarp();
     if (!passes_through(n)) {
-      const Product to_output = {u, u_stride, w2, y_stride, shared + at.b2, n.hidden, n.outputs};
-      multiply<kWide, true>(to_output, Arrived{},
-                            [&](int row, int c, float value) { dz2[row * y_stride + c] = value; });
-      for (int r = 0; r < kWarpRows; ++r) {
-        clear_row(dz2 + r * y_stride, n.outputs, padded(n.outputs));
-      }
+      const Product to_output = {u,        u_stride,  w2,   y_stride, shared + at.b2,
+                                 n.hidden, n.outputs, false};
+      multiply<kWide, true>(to_output, Arrived{}, [&](int row, int c, const float4& z) {
+        put_quad(dz2 + row * y_stride + c, z);
+      });
       if (!CK_MUTANT(mlp_skips_output_sync)) __syncwarp();
       activate_output(n, at, shared, tile);
       if (!CK_MUTANT(mlp_skips_dz2_sync)) __syncwarp();
@@ -502,7 +510,7 @@ CK_DEVICE void run_tile(const Network& n, const Layout& at, float* shared, const
     }
     const bool goes_back = n.mode != kForward && (n.partials != nullptr || n.dx != nullptr);
     if (goes_back) {
-      const Product back = {dz2, y_stride, w2, y_stride, nullptr, n.outputs, n.hidden};
+      const Product back = {dz2, y_stride, w2, y_stride, nullptr, n.outputs, n.hidden, false};
       multiply<kWide, false>(back, Arrived{}, [&](int row, int c, float value) {
         float* const to = dz1 + row * u_stride + c;
         *to = gated(value, *to);
@@ -510,7 +518,7 @@ CK_DEVICE void run_tile(const Network& n, const Layout& at, float* shared, const
     }
     if (goes_back && n.dx != nullptr) {
       if (!CK_MUTANT(mlp_skips_dz1_sync)) __syncwarp();
-      const Product to_input = {dz1, u_stride, w1, u_stride, nullptr, n.hidden, n.inputs};
+      const Product to_input = {dz1, u_stride, w1, u_stride, nullptr, n.hidden, n.inputs, false};
       multiply<kWide, false>(to_input, Arrived{}, [&](int row, int c, float value) {
         if (own + row >= tile.rows) return;
         const int64_t r = tile.row0 + own + row;

@@ -28,13 +28,14 @@ CK_DEVICE void merge_half(float (&sums)[kWarpRows][kColumns], int step) {
 // What a product multiplies: rows of the warp, and a matrix. K-major: term k of output n is
 // matrix[k][n]; else matrix[n][k]. Terms past the last are zeros up to a multiple of four.
 struct Product {
-  const float* rows;  // null: the warp has none, and only meets the others
+  const float* rows;
   int row_stride;
   const float* matrix;
   int matrix_stride;
   const float* bias;  // [outputs], or null
   int terms;
   int outputs;
+  bool idle;  // the warp has no rows, and only meets the others
 };
 
 // Every chain of a product in pieces, so that the first pieces are multiplied while the others are
@@ -60,7 +61,7 @@ struct Share {
   int end;
 };
 CK_DEVICE Share share_of(const Product& p, int chain, int chains) {
-  if (p.rows == nullptr) return Share{0, 0};
+  if (p.idle) return Share{0, 0};
   const int each = chain_terms(p.terms, chains);
   const int first = chain * each;
   return Share{first, min(first + each, padded(p.terms))};
@@ -71,7 +72,28 @@ struct Arrived {
   static constexpr bool kInPieces = false;
 };
 
-// Eight rows, kQuads * 4 columns a lane. put(row, column, value) for every output, from one lane.
+// Stores a row's columns, from one lane. K-major: put(row, column, quad), zeros past the last
+// output unless something is not finite; else put(row, column, value).
+template <bool kKMajor, int kColumns, typename Put>
+CK_DEVICE void put_row(const Product& p, const int (&column)[kColumns], int row,
+                       const float (&sums)[kColumns], const Put& put) {
+  if (p.idle) return;
+  if constexpr (kKMajor) {
+    CK_UNROLL
+    for (int c = 0; c < kColumns; c += 4) {
+      if (column[c] < p.outputs) {
+        put(row, column[c], make_float4(sums[c], sums[c + 1], sums[c + 2], sums[c + 3]));
+      }
+    }
+  } else {
+    CK_UNROLL
+    for (int c = 0; c < kColumns; ++c) {
+      if (column[c] < p.outputs) put(row, column[c], sums[c]);
+    }
+  }
+}
+
+// Eight rows, kQuads * 4 columns a lane.
 // arrive_at(arrive, i) is called before piece i of every chain is read.
 template <bool kKMajor, int kQuads, typename Arrive, typename Put>
 CK_DEVICE void multiply_wide(const Product& p, const Arrive& arrive, const Put& put) {
@@ -152,32 +174,22 @@ CK_DEVICE void multiply_wide(const Product& p, const Arrive& arrive, const Put& 
   } else {
     add(share.first, share.end);
   }
-  const int upper_half = lane / 16 * 4;
   if (chains == 4) {
     // Chains are eight lanes apart.
     merge_half<kWarpRows>(sums, CK_MUTANT(mlp_merges_far_chains_first) ? 16 : 8);
     merge_half<kWarpRows / 2>(sums, CK_MUTANT(mlp_merges_far_chains_first) ? 8 : 16);
     const int first = lane / 8 % 2 * 4 + lane / 16 * 2;
     CK_UNROLL
-    for (int j = 0; j < 2; ++j) {
-      CK_UNROLL
-      for (int c = 0; c < kColumns; ++c) {
-        if (column[c] < p.outputs) put(first + j, column[c], sums[j][c]);
-      }
-    }
+    for (int j = 0; j < 2; ++j) put_row<kKMajor>(p, column, first + j, sums[j], put);
   } else {
     merge_half<kWarpRows>(sums, 16);
+    const int first = lane / 16 * 4;
     CK_UNROLL
-    for (int j = 0; j < 4; ++j) {
-      CK_UNROLL
-      for (int c = 0; c < kColumns; ++c) {
-        if (column[c] < p.outputs) put(upper_half + j, column[c], sums[j][c]);
-      }
-    }
+    for (int j = 0; j < 4; ++j) put_row<kKMajor>(p, column, first + j, sums[j], put);
   }
 }
 
-// A row and a chain a lane, for few columns: four at a time. Each lane of a row stores one of them.
+// A row and a chain a lane, for few columns: four at a time.
 template <bool kKMajor, typename Arrive, typename Put>
 CK_DEVICE void multiply_narrow(const Product& p, const Arrive& arrive, const Put& put) {
   constexpr int kChains = 4;
@@ -222,8 +234,16 @@ CK_DEVICE void multiply_narrow(const Product& p, const Arrive& arrive, const Put
         sums[c] = __fadd_rn(sums[c], __shfl_xor_sync(ck::kFullMask, sums[c], step));
       }
     }
-    const float own = chain == 0 ? sums[0] : chain == 1 ? sums[1] : chain == 2 ? sums[2] : sums[3];
-    if (first + chain < p.outputs) put(row, first + chain, own);
+    if constexpr (kKMajor) {
+      if (chain == 0 && !p.idle) put(row, first, make_float4(sums[0], sums[1], sums[2], sums[3]));
+    } else {
+      // Each lane of the row stores one.
+      const float own = chain == 0   ? sums[0]
+                        : chain == 1 ? sums[1]
+                        : chain == 2 ? sums[2]
+                                     : sums[3];
+      if (first + chain < p.outputs && !p.idle) put(row, first + chain, own);
+    }
   }
 }
 

@@ -107,7 +107,7 @@ CK_KERNEL(kThreads) run_staged(const __grid_constant__ Network n) {
   if (n.actions != nullptr && static_cast<int>(threadIdx.x) < rows)
     action_of(n, row0 + threadIdx.x);
   if (!CK_MUTANT(mlp_staged_skips_arrival_barrier)) __syncthreads();
-  const Product to_hidden = {x, n.inputs, n.w1, n.hidden, n.b1, n.inputs, n.hidden};
+  const Product to_hidden = {x, n.inputs, n.w1, n.hidden, n.b1, n.inputs, n.hidden, false};
   multiply_staged<true>(to_hidden, [&](int row, int c, float z) {
     const int action = n.actions != nullptr && row < rows ? n.actions[row0 + row] : -1;
     if (action >= 0 && action < n.action_count) {
@@ -120,7 +120,7 @@ CK_KERNEL(kThreads) run_staged(const __grid_constant__ Network n) {
     if (n.u != nullptr && row < rows) n.u[(row0 + row) * n.hidden + c] = unit;
   });
   if (!CK_MUTANT(mlp_staged_skips_hidden_barrier)) __syncthreads();
-  const Product to_output = {u, n.hidden, n.w2, n.outputs, n.b2, n.hidden, n.outputs};
+  const Product to_output = {u, n.hidden, n.w2, n.outputs, n.b2, n.hidden, n.outputs, false};
   multiply_staged<true>(to_output, [&](int row, int c, float z) {
     const bool real = row < rows;
     if (n.mode == kForward) {
@@ -156,7 +156,7 @@ CK_KERNEL(kThreads) run_staged(const __grid_constant__ Network n) {
       n.dz2[row0 * n.outputs + i] = dz2[i];
     }
   }
-  const Product back = {dz2, n.outputs, n.w2, n.outputs, nullptr, n.outputs, n.hidden};
+  const Product back = {dz2, n.outputs, n.w2, n.outputs, nullptr, n.outputs, n.hidden, false};
   multiply_staged<false>(back, [&](int row, int c, float du) {
     float* const to = dz1 + row * n.hidden + c;
     *to = gated(du, *to);
@@ -164,7 +164,7 @@ CK_KERNEL(kThreads) run_staged(const __grid_constant__ Network n) {
   });
   if (n.dx == nullptr) return;
   if (!CK_MUTANT(mlp_staged_skips_dz1_barrier)) __syncthreads();
-  const Product to_input = {dz1, n.hidden, n.w1, n.hidden, nullptr, n.hidden, n.inputs};
+  const Product to_input = {dz1, n.hidden, n.w1, n.hidden, nullptr, n.hidden, n.inputs, false};
   multiply_staged<false>(to_input, [&](int row, int c, float value) {
     if (row >= rows) return;
     const int64_t r = row0 + row;

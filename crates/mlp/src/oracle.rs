@@ -1,4 +1,4 @@
-//! What every exact entry returns, to the byte, in plain Rust; and the same formulas in f64 ([`reference`]).
+//! What every exact entry returns, to the byte, in plain Rust; and the same formulas in f64 ([`mod@reference`]).
 //!
 //! The order of every sum is in `mlp.h`.
 

@@ -160,15 +160,16 @@ CK_DEVICE void ask_input(float* to, const Network& n, int64_t row, bool real, in
     const Source& source = n.sources[s];
     const int in_source = column - first;
     first += source.width;
-    if (in_source >= source.width) continue;
-    const float* const from = source.data + row * source.stride + in_source;
-    if (source.quads && column >= first - source.width && column + 4 <= first) {
-      ck::copy_async_16(to, from);
+    if (source.width == 0 || in_source >= source.width || in_source <= -4) continue;
+    const float* const from = source.data + row * source.stride;
+    if (source.quads && in_source >= 0 && in_source + 4 <= source.width) {
+      ck::copy_async_16(to, from + in_source);
       return;
     }
     CK_UNROLL
     for (int j = 0; j < 4; ++j) {
-      if (in_source + j >= 0 && column + j < first) ck::copy_async_4(to + j, from + j);
+      const int i = in_source + j;
+      if (i >= 0 && i < source.width) ck::copy_async_4(to + j, from + i);
     }
   }
   CK_UNROLL

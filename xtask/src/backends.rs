@@ -31,6 +31,11 @@ pub const BACKENDS: &[Backend] = &[
         benches: mamba2_scan::bench::benches,
     },
     Backend {
+        name: "mlp",
+        cases: mlp::cases::cases,
+        benches: mlp::bench::benches,
+    },
+    Backend {
         name: "reduce",
         cases: reduce::cases::cases,
         benches: reduce::bench::benches,

@@ -60,6 +60,20 @@ pub fn benches() -> Vec<Bench> {
     benches
 }
 
+/// Sums of a training step, hot, with the designs replaced whatever they take.
+pub fn of_step([rows, cols]: [usize; 2]) -> Bench {
+    let shape = Shape {
+        matrices: 1,
+        rows,
+        cols,
+    };
+    let mut bench = bench(format!("{rows}x{cols}"), shape, &[Mode::Hot]);
+    if cols > BASELINE_MAX_COLS {
+        bench.others.extend(shape.baselines());
+    }
+    bench
+}
+
 fn bench(id: String, shape: Shape, modes: &[Mode]) -> Bench {
     let mut others = Vec::new();
     let single = shape.matrices == 1;
@@ -72,18 +86,7 @@ fn bench(id: String, shape: Shape, modes: &[Mode]) -> Bench {
         others.push(Variant::also(name, move |library| shape.entry(library)));
     }
     if single && shape.cols <= BASELINE_MAX_COLS {
-        // f32 chains of up to a million terms near 1.
-        let within = shape.rows as f64 * 1e-4;
-        others.push(Variant::baseline(
-            "thread per column",
-            within,
-            move |library| shape.thread_per_column(library),
-        ));
-        others.push(Variant::baseline(
-            "block per column",
-            within,
-            move |library| shape.block_per_column(library),
-        ));
+        others.extend(shape.baselines());
     }
     Bench {
         id,
@@ -104,6 +107,19 @@ fn bench(id: String, shape: Shape, modes: &[Mode]) -> Bench {
 }
 
 impl Shape {
+    fn baselines(self) -> [Variant; 2] {
+        // f32 chains of up to a million terms near 1.
+        let within = self.rows as f64 * 1e-4;
+        [
+            Variant::baseline("thread per column", within, move |library| {
+                self.thread_per_column(library)
+            }),
+            Variant::baseline("block per column", within, move |library| {
+                self.block_per_column(library)
+            }),
+        ]
+    }
+
     fn work(&self) -> Work {
         let elements = self.matrices * self.rows * self.cols;
         Work {

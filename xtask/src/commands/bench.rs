@@ -1,8 +1,11 @@
 //! `bench`.
 
 mod charts;
+mod step;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use bench_kit::bench::class_name;
@@ -41,8 +44,9 @@ pub struct Args {
     /// Only hot or only cold rows.
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub mode: Option<Mode>,
-    /// Only the composite steps (a network's whole step) instead of single kernels.
-    #[arg(long)]
+    /// The training step, all its calls in one graph, and each kind of them alone, instead of single
+    /// kernels.
+    #[arg(long, conflicts_with_all = ["backend", "case", "mode"])]
     pub step: bool,
     /// More peers' times, in the form of ci/targets.json.
     #[arg(long, value_name = "FILE")]
@@ -76,14 +80,12 @@ pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
     if args.charts_only {
         return charts::draw_all(&root, &benchmarks, args.backend.as_deref(), out);
     }
-    if args.step {
-        // A training step is one more kind of case; none of the backends has one yet.
-        let message =
-            format!("--step measures {STEP_BACKEND}'s training step, and there is no such backend");
-        return Err(Failure::Usage(message).into());
-    }
     let targets = suite::targets(&root, args.backend.as_deref())?;
-    let selected = select(&targets, args)?;
+    let selected = if args.step {
+        Vec::new()
+    } else {
+        select(&targets, args)?
+    };
     let goals = goals(&root, args.peers.as_deref())?;
     let gpu = Gpu::open(0).map_err(|error| match error.is_no_device() {
         true => anyhow::Error::from(Failure::Environment(error.to_string())),
@@ -117,6 +119,11 @@ pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
     };
     let mut entries = Vec::new();
     let mut findings = Vec::new();
+    if args.step {
+        let (entry, found) = session.step(&targets, out)?;
+        entries.push(entry);
+        findings.extend(found);
+    }
     for (target, benches) in &selected {
         let (entry, found) = session.backend(target, benches, out)?;
         entries.push(entry);
@@ -229,6 +236,70 @@ impl Session<'_> {
                 }
             }
         }
+        self.write(target, rows, out)
+            .map(|more| (target.entry(more), findings))
+    }
+
+    /// The training step, beside the same step on the designs replaced, and what each kind of call
+    /// takes alone. Its row is among those of the backend that it is named by.
+    fn step(
+        &self,
+        targets: &[Target],
+        out: &Output,
+    ) -> anyhow::Result<(BackendEntry, Vec<Finding>)> {
+        let target = targets
+            .iter()
+            .find(|target| target.backend.name == STEP_BACKEND)
+            .context("the step's backend is gone")?;
+        let prefix = &target.manifest.prefix;
+        let parts = step::parts();
+        let named: BTreeSet<_> = parts.iter().map(|part| part.backend).collect();
+        let mut libraries = step::Libraries::new();
+        for target in targets {
+            if let Some(name) = named.get(target.backend.name) {
+                let path = library::fresh(self.root, target, out)?;
+                libraries.insert(name, Library::open(path)?);
+            }
+        }
+        let libraries = Arc::new(libraries);
+        let own = libraries
+            .get(STEP_BACKEND)
+            .context("the step's backend has no library")?;
+        let info = own.build_info(prefix)?.context("the build info is null")?;
+        let run = Run::of(&info, &self.gpu.info().driver, &self.date);
+        let whole = step::bench(step::CASE, parts.clone(), Some(libraries.clone()));
+        let mut row = self.row(own, prefix, STEP_BACKEND, &whole, Mode::Hot, &run)?;
+        out.log(format_args!("{}: {} us", row.case, row.median_us));
+        for part in parts {
+            let name = part.name();
+            let bench = step::bench(&name, vec![part], Some(libraries.clone()));
+            let alone = self.row(own, prefix, STEP_BACKEND, &bench, Mode::Hot, &run)?;
+            out.log(format_args!("{name}: {} us", alone.median_us));
+            row.variants
+                .insert(format!("of it {name}"), alone.median_us);
+            for (baseline, us) in alone.baselines {
+                row.baselines
+                    .insert(format!("{baseline}, of it {name}"), us);
+            }
+        }
+        let mut findings = Vec::new();
+        findings.extend(
+            row.refused
+                .as_ref()
+                .map(|reason| target.error("bench-refused", format!("{}: {reason}", row.case))),
+        );
+        let more = self.write(target, vec![row], out)?;
+        Ok((target.entry(more), findings))
+    }
+
+    /// Shows rows and puts them into the backend's file.
+    fn write(
+        &self,
+        target: &Target,
+        rows: Vec<Row>,
+        out: &Output,
+    ) -> anyhow::Result<Map<String, serde_json::Value>> {
+        let name = target.backend.name;
         let path = self.dir.join(format!("{name}.json"));
         let mut results = if path.is_file() {
             Results::read(&path)?
@@ -239,9 +310,13 @@ impl Session<'_> {
         let mut more = Map::new();
         more.insert("rows".into(), serde_json::to_value(&rows)?);
         results.merge(rows);
-        arrange(&mut results, &(target.backend.benches)());
+        let mut benches = (target.backend.benches)();
+        if name == STEP_BACKEND {
+            benches.push(step::bench(step::CASE, step::parts(), None));
+        }
+        arrange(&mut results, &benches);
         results.write(&path)?;
-        Ok((target.entry(more), findings))
+        Ok(more)
     }
 
     fn row(
@@ -331,18 +406,6 @@ mod tests {
     }
 
     #[test]
-    fn a_step_without_its_backend_is_a_usage_error() {
-        let failure = failure(&Args {
-            step: true,
-            ..args()
-        });
-        assert!(
-            matches!(&failure, Failure::Usage(text) if text.contains("mlp")),
-            "{failure}"
-        );
-    }
-
-    #[test]
     fn a_case_that_no_backend_has_is_a_usage_error_that_lists_the_cases() {
         let failure = failure(&Args {
             case: Some("no-such-case".into()),
@@ -373,9 +436,11 @@ mod tests {
         if Gpu::open(0).is_ok() {
             return;
         }
-        let failure = failure(&args());
-        assert!(matches!(&failure, Failure::Environment(_)), "{failure}");
-        assert_eq!(failure.to_string().lines().count(), 1);
+        for step in [false, true] {
+            let failure = failure(&Args { step, ..args() });
+            assert!(matches!(&failure, Failure::Environment(_)), "{failure}");
+            assert_eq!(failure.to_string().lines().count(), 1);
+        }
     }
 
     #[test]

@@ -203,12 +203,14 @@ fn sums() -> Vec<Case> {
                 p.workspace_bytes = 7 * 2 * 16 - 1;
             },
         ),
-        columns("packed-columns", UNSUPPORTED + RED_ARG_path, |p| p.path = 5),
+        columns("packed-columns", UNSUPPORTED + RED_ARG_path, |p| {
+            p.path = RED_PATH_PACKED as i32
+        }),
         segments("packed-of-6-columns", UNSUPPORTED + RED_ARG_path, |p| {
-            p.path = 5
+            p.path = RED_PATH_PACKED as i32
         }),
         row_sums("packed-in-splits", UNSUPPORTED + RED_ARG_path, |p| {
-            p.path = 5;
+            p.path = RED_PATH_PACKED as i32;
             p.splits = 2;
         }),
         refused(

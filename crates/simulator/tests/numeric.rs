@@ -213,3 +213,19 @@ fn a_fused_product_rounds_once() {
         );
     }
 }
+
+#[test]
+fn arithmetic_makes_the_one_nan_of_the_hardware() {
+    let sim = Simulator::load(Flavor::Plain);
+    let fma: extern "C" fn(f32, f32, f32) -> f32 = sim.symbol("simk_fma");
+    let root: extern "C" fn(f32) -> f32 = sim.symbol("simk_frsqrt");
+    let payload = f32::from_bits(0xffc1_2345);
+    for made in [
+        fma(payload, 1.0, 0.0),
+        fma(1.0, 1.0, payload),
+        fma(f32::INFINITY, 1.0, f32::NEG_INFINITY),
+        root(-1.0),
+    ] {
+        assert_eq!(made.to_bits(), 0x7fff_ffff);
+    }
+}

@@ -228,6 +228,8 @@ impl Session<'_> {
                             target.error("bench-refused", message)
                         }));
                         rows.push(row);
+                        // One at a time: a run that is ended keeps what it has.
+                        self.keep(target, &rows[rows.len() - 1..])?;
                     }
                     Err(error) => {
                         out.log(format_args!("error: {error}"));
@@ -236,8 +238,8 @@ impl Session<'_> {
                 }
             }
         }
-        self.write(target, rows, out)
-            .map(|more| (target.entry(more), findings))
+        let more = Self::show(target, &rows, out)?;
+        Ok((target.entry(more), findings))
     }
 
     /// The training step, beside the same step on the designs replaced, and what each kind of call
@@ -288,17 +290,14 @@ impl Session<'_> {
                 .as_ref()
                 .map(|reason| target.error("bench-refused", format!("{}: {reason}", row.case))),
         );
-        let more = self.write(target, vec![row], out)?;
+        let rows = [row];
+        self.keep(target, &rows)?;
+        let more = Self::show(target, &rows, out)?;
         Ok((target.entry(more), findings))
     }
 
-    /// Shows rows and puts them into the backend's file.
-    fn write(
-        &self,
-        target: &Target,
-        rows: Vec<Row>,
-        out: &Output,
-    ) -> anyhow::Result<Map<String, serde_json::Value>> {
+    /// Puts rows into the backend's file, in the place of those of an earlier run.
+    fn keep(&self, target: &Target, rows: &[Row]) -> anyhow::Result<()> {
         let name = target.backend.name;
         let path = self.dir.join(format!("{name}.json"));
         let mut results = if path.is_file() {
@@ -306,16 +305,24 @@ impl Session<'_> {
         } else {
             Results::new(&self.gpu.info().name)
         };
-        out.say(format_args!("\n{name}\n{}", table(&rows)));
-        let mut more = Map::new();
-        more.insert("rows".into(), serde_json::to_value(&rows)?);
-        results.merge(rows);
+        results.merge(rows.to_vec());
         let mut benches = (target.backend.benches)();
         if name == STEP_BACKEND {
             benches.push(step::bench(step::CASE, step::parts(), None));
         }
         arrange(&mut results, &benches);
-        results.write(&path)?;
+        Ok(results.write(&path)?)
+    }
+
+    /// The rows of a run that is over, as a table and for a document.
+    fn show(
+        target: &Target,
+        rows: &[Row],
+        out: &Output,
+    ) -> anyhow::Result<Map<String, serde_json::Value>> {
+        out.say(format_args!("\n{}\n{}", target.backend.name, table(rows)));
+        let mut more = Map::new();
+        more.insert("rows".into(), serde_json::to_value(rows)?);
         Ok(more)
     }
 

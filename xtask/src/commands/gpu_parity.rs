@@ -134,27 +134,21 @@ fn on_gpu(
         cases.len(),
         suite::heading()
     ));
-    let (reports, sanitizers) = std::thread::scope(|scope| {
-        let sanitizers = args
-            .sanitize
-            .then(|| scope.spawn(|| sanitizer::run_all(root, target, args)));
-        let reports = runner.run_all(&cases, |report| {
-            out.say(suite::row(report));
-            true
-        });
-        let sanitizers = sanitizers.map(|thread| thread.join());
-        (reports, sanitizers)
+    let reports = runner.run_all(&cases, |report| {
+        out.say(suite::row(report));
+        true
     });
-    let sanitizers = match sanitizers {
-        Some(Ok(results)) => results,
-        Some(Err(_)) => anyhow::bail!("the thread that runs the sanitizers panicked"),
-        None => Vec::new(),
+    let tally = Tally::of(&reports);
+    out.say(format_args!("{name}: {tally}"));
+    // Afterwards: beside the sanitizers' processes, which share the GPU by time, every transfer of
+    // the suite would wait for all of them.
+    let sanitizers = match args.sanitize {
+        true => sanitizer::run_all(root, target, args),
+        false => Vec::new(),
     };
     for result in &sanitizers {
         out.say(format_args!("{name}: {result}"));
     }
-    let tally = Tally::of(&reports);
-    out.say(format_args!("{name}: {tally}"));
     findings.extend(suite::case_findings(target, "on the GPU", &reports));
     let unchecked = reports.iter().flat_map(|report| {
         report

@@ -194,14 +194,22 @@ CK_SIM_DIRECTED(rd, ck_sim::Round::kDown)
 CK_SIM_DIRECTED(ru, ck_sim::Round::kUp)
 CK_SIM_DIRECTED(rz, ck_sim::Round::kZero)
 #undef CK_SIM_DIRECTED
-CK_SIM_INLINE float __fadd_rn(float a, float b) { return a + b; }
-CK_SIM_INLINE float __fsub_rn(float a, float b) { return a - b; }
-CK_SIM_INLINE float __fmul_rn(float a, float b) { return a * b; }
-CK_SIM_INLINE float __fdiv_rn(float a, float b) { return a / b; }
-CK_SIM_INLINE float __frcp_rn(float a) { return 1.0f / a; }
-CK_SIM_INLINE float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
-CK_SIM_INLINE float __frsqrt_rn(float a) { return ck_sim::reciprocal_root(a); }
-CK_SIM_INLINE float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// f32 arithmetic makes one NaN of all of them; the host would pass on an operand's.
+namespace ck_sim {
+CK_SIM_INLINE float canonical(float x) {
+  return x == x ? x : __builtin_bit_cast(float, 0x7fffffffu);
+}
+}  // namespace ck_sim
+CK_SIM_INLINE float __fadd_rn(float a, float b) { return ck_sim::canonical(a + b); }
+CK_SIM_INLINE float __fsub_rn(float a, float b) { return ck_sim::canonical(a - b); }
+CK_SIM_INLINE float __fmul_rn(float a, float b) { return ck_sim::canonical(a * b); }
+CK_SIM_INLINE float __fdiv_rn(float a, float b) { return ck_sim::canonical(a / b); }
+CK_SIM_INLINE float __frcp_rn(float a) { return ck_sim::canonical(1.0f / a); }
+CK_SIM_INLINE float __fsqrt_rn(float a) { return ck_sim::canonical(__builtin_sqrtf(a)); }
+CK_SIM_INLINE float __frsqrt_rn(float a) { return ck_sim::canonical(ck_sim::reciprocal_root(a)); }
+CK_SIM_INLINE float __fmaf_rn(float a, float b, float c) {
+  return ck_sim::canonical(__builtin_fmaf(a, b, c));
+}
 CK_SIM_INLINE double __dadd_rn(double a, double b) { return a + b; }
 CK_SIM_INLINE double __dsub_rn(double a, double b) { return a - b; }
 CK_SIM_INLINE double __dmul_rn(double a, double b) { return a * b; }
@@ -209,7 +217,9 @@ CK_SIM_INLINE double __ddiv_rn(double a, double b) { return a / b; }
 CK_SIM_INLINE double __drcp_rn(double a) { return 1.0 / a; }
 CK_SIM_INLINE double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 CK_SIM_INLINE double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
-CK_SIM_INLINE float __double2float_rn(double a) { return static_cast<float>(a); }
+CK_SIM_INLINE float __double2float_rn(double a) {
+  return ck_sim::canonical(static_cast<float>(a));
+}
 CK_SIM_INLINE float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
 // Conversions.

@@ -27,6 +27,12 @@ pub const FLOORS: SuiteLibrary = SuiteLibrary {
     dir: "crates/bench-kit/cuda",
 };
 
+/// CUB's kernels, which benches time as replaced designs.
+pub const CUB: SuiteLibrary = SuiteLibrary {
+    name: "cub",
+    dir: "crates/bench-kit/cub",
+};
+
 impl SuiteLibrary {
     /// Where it is; compiled first where the tree has its source. A bundle runs what it has.
     pub fn path(&self, root: &Path, out: &Output) -> anyhow::Result<PathBuf> {

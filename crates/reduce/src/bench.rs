@@ -1,6 +1,6 @@
 //! The cases of the bench: packed f32 matrices, as gradients of biases and splines come.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ fn bench(id: String, shape: Shape, modes: &[Mode]) -> Bench {
 }
 
 impl Shape {
-    fn baselines(self) -> [Variant; 2] {
+    fn baselines(self) -> [Variant; 3] {
         // f32 chains of up to a million terms near 1.
         let within = self.rows as f64 * 1e-4;
         [
@@ -116,6 +116,9 @@ impl Shape {
             }),
             Variant::baseline("block per column", within, move |library| {
                 self.block_per_column(library)
+            }),
+            Variant::baseline("cub segmented reduce", within, move |library| {
+                self.cub(library)
             }),
         ]
     }
@@ -306,6 +309,42 @@ impl Shape {
         let call = move |x: &[*mut c_void], stream| {
             let (input, out) = (x[0].cast_const().cast(), x[1].cast());
             // SAFETY: bench-kit passes live buffers of these sizes.
+            unsafe { sum(input, out, rows, cols, x[2], workspace_bytes, stream) }
+        };
+        Ok(Prepared {
+            workspace_bytes,
+            call: Box::new(call),
+        })
+    }
+
+    /// In a library of the bench's own, which lies beside the backend's.
+    fn cub(&self, library: &Library) -> parity::Result<Prepared> {
+        type Ask = unsafe extern "C" fn(i64, i64) -> usize;
+        type Sum = unsafe extern "C" fn(
+            *const f32,
+            *mut f32,
+            i64,
+            i64,
+            *mut c_void,
+            usize,
+            *mut c_void,
+        ) -> c_int;
+        let path = library.path().with_file_name("../cub/libcub.so");
+        let cub = Arc::new(Library::open(path)?);
+        // SAFETY: the types are the prototypes of cub_columns.h.
+        let (ask, sum) = unsafe {
+            (
+                cub.function::<Ask>("cub_columns_workspace_bytes")?,
+                cub.function::<Sum>("cub_columns_f32")?,
+            )
+        };
+        let (rows, cols) = (self.rows as i64, self.cols as i64);
+        // SAFETY: it takes sizes alone.
+        let workspace_bytes = unsafe { ask(rows, cols) };
+        let call = move |x: &[*mut c_void], stream| {
+            let _open = &cub;
+            let (input, out) = (x[0].cast_const().cast(), x[1].cast());
+            // SAFETY: bench-kit passes live buffers of these sizes, and the library is open.
             unsafe { sum(input, out, rows, cols, x[2], workspace_bytes, stream) }
         };
         Ok(Prepared {

@@ -98,6 +98,8 @@ pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
 
     out.log("measuring floors");
     let floors = Library::open(suite_library::FLOORS.path(&root, out)?)?;
+    // Found by the benches beside their own library.
+    suite_library::CUB.path(&root, out)?;
     let floors = Floors::measure(&gpu, &floors, &plan)?;
     let file = FloorsFile {
         schema_version: 1,

@@ -11,7 +11,7 @@ use simulator::Flavor;
 
 use crate::commands::compile::Work;
 use crate::output::{Document, Exit, Failure, Output};
-use crate::suite_library::{FLOORS, KNOWN_BAD, simulated};
+use crate::suite_library::{CUB, FLOORS, KNOWN_BAD, simulated};
 use crate::workspace;
 
 /// Pack one folder that runs gpu-parity and bench on a GPU host with no Rust and no nvcc.
@@ -59,7 +59,7 @@ pub fn run(args: &Args, out: &Output) -> anyhow::Result<Exit> {
         let compiled = result?;
         files.push((compiled.shared_library(target), dist(&target.manifest.name)));
     }
-    for library in [&KNOWN_BAD, &FLOORS] {
+    for library in [&KNOWN_BAD, &FLOORS, &CUB] {
         let path = library.path(&root, out)?;
         let stem = path
             .parent()

@@ -71,7 +71,8 @@ struct FastBack {
   float* d_history;
   float* d_current;
   int tiles_each;
-  bool wide;  // rows of d_history and d_current are 16-byte aligned
+  float zero;
+  bool wide;  // rows of d_history are 16-byte aligned
 };
 
 // The parts of a block's shared memory.
@@ -106,26 +107,27 @@ CK_DEVICE float* stage_of(const BackShared& shared, int tile) {
   return shared.stages + tile % kBackStages * kBackStageRows * shared.pitch;
 }
 
-// The summers: all features of a tile's rows. Rows past the last sample or step are others' again,
-// and meet terms of zero.
+// The summers: all features of a tile's rows; those past the last sample or step meet terms of
+// zero.
 CK_DEVICE void ask_tile(float* stage, const Scan& p, int pitch, int tile, int summer) {
-  const int lane = threadIdx.x % ck::kWarp;
-  CK_UNROLL_BY(3)
-  for (int row = summer; row < kBackStageRows; row += kSummers) {
-    const bool is_history = row < kFastRows;
-    const int sample = is_history ? row / kSteps : row - kFastRows;
-    const int step = row % kSteps;
-    const int64_t b = min(tile * kFastSamples + sample, p.batch - 1);
-    const float* const from =
-        is_history ? p.history + b * p.history_stride + min(step, p.steps - 1) * p.step_stride
-                   : p.current + b * p.current_stride;
-    float* const to = stage + row * pitch;
-    for (int piece = lane; piece < pitch / 4; piece += ck::kWarp) {
-      float* const at = to + (is_history ? step_piece(step, piece) : sample_piece(sample, piece));
-      if (p.grouped && piece * 4 < p.features) {
-        ck::copy_async_16(at, from + piece * 4);
-      } else {
-        ask_features(at, from, piece * 4, p.features);
+  const FastRow rows = rows_of(p, tile, summer);
+  for (int piece = threadIdx.x % ck::kWarp; piece < pitch / 4; piece += ck::kWarp) {
+    const int feature = piece * 4;
+    float* const to = stage + summer * pitch;
+    // Of steps up to 3, from 4 on, and of samples.
+    const int places[3] = {step_piece(summer, piece), step_piece(summer + 4, piece),
+                           sample_piece(summer, piece)};
+    if (p.grouped && feature < p.features) {
+      CK_UNROLL
+      for (int k = 0; k < kOwnRows; ++k) {
+        ck::copy_async_16(to + k * 4 * pitch + places[k == kOwnRows - 1 ? 2 : k % 2],
+                          rows.at[k] + feature);
+      }
+    } else {
+      CK_UNROLL
+      for (int k = 0; k < kOwnRows; ++k) {
+        ask_features(to + k * 4 * pitch + places[k == kOwnRows - 1 ? 2 : k % 2], rows.at[k],
+                     feature, p.features);
       }
     }
   }
@@ -281,6 +283,7 @@ CK_DEVICE void projector_main(const Scan& p, const FastBack& f, const BackShared
   const int g = lane / 4;
   const int q = lane % 4;
   const int projector = threadIdx.x / ck::kWarp;
+  const Biases biases = lane_biases(p, g);
   float bias_sums[2][2] = {};  // of gate and input, states g and g + 8
   float readout_sums[2] = {};
   for (int tile = first; tile < end; ++tile) {
@@ -359,13 +362,13 @@ CK_DEVICE void projector_main(const Scan& p, const FastBack& f, const BackShared
       const int s = g + half * 8;
       CK_UNROLL
       for (int j = 0; j < 2; ++j) {
-        track.gates[j] = __fadd_rn(gates[half * 2 + j], bias_of(p, 0, s));
-        track.inputs[j] = __fadd_rn(inputs[half * 2 + j], bias_of(p, 1, s));
+        track.gates[j] = __fadd_rn(gates[half * 2 + j], biases.of[0][half]);
+        track.inputs[j] = __fadd_rn(inputs[half * 2 + j], biases.of[1][half]);
       }
       // The sample's column of the readouts.
       const float* const column =
           shared.readout_parts + (lane / 4 * 4 + projector / 2) * 4 + half * 2 + projector % 2;
-      track.readout = bias_of(p, 2, s);
+      track.readout = biases.of[2][half];
       CK_UNROLL
       for (int from = 0; from < kProjectors; ++from) {
         track.readout = __fadd_rn(track.readout, column[from * kFragment]);
@@ -533,7 +536,8 @@ CK_DEVICE void set_kept(Operand<2>& to, int i, float x) {
   }
 }
 
-// d_history of a tile: 16 rows, the steps of two samples, by 8 features at a time.
+// d_history of a tile: 16 rows, the steps of two samples, by 8 features at a time. Rows g and g + 8
+// are steps 2 (g % 4) and the next of sample g / 4.
 template <bool kSplit>
 CK_DEVICE void back_history(const Scan& p, const FastBack& f, const BackShared& shared,
                             const float* terms, int tile, int summer, int g, int q) {
@@ -545,22 +549,28 @@ CK_DEVICE void back_history(const Scan& p, const FastBack& f, const BackShared& 
     for (int which = 0; which < 2; ++which) {
       CK_UNROLL
       for (int h = 0; h < 2; ++h) {
+        // What the projector's lane of this state and these steps left: states s and s + 8 of one,
+        // then of the other. Rows come before columns in an operand; only an addition brings the
+        // registers into this order for good, else they are moved before each multiplication.
+        const float* const from = terms + ((pair * 2 + g / 4) * 2 + which) * 2 * kFragment +
+                                  ((4 * h + q) * 4 + g % 4) * 4;
+        Operand<4> by_state;
+        load_operand<kSplit>(by_state, from);
         CK_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          // The projector's lane (state, step / 2): states s and s + 8 at this step.
-          const float* const from = terms + ((pair * 2 + i) * 2 + which) * 2 * kFragment +
-                                    ((4 * h + q) * 4 + g / 2) * 4 + g % 2 * 2;
-          const float2 big = *reinterpret_cast<const float2*>(from);
-          a[pair][which][h].big[i] = big.x;
-          a[pair][which][h].big[2 + i] = big.y;
-          if (!kSplit) continue;
-          const float2 small = *reinterpret_cast<const float2*>(from + kFragment);
-          a[pair][which][h].small[i] = small.x;
-          a[pair][which][h].small[2 + i] = small.y;
+        for (int i = 0; i < 4; ++i) {
+          const int from_i = i % 2 * 2 + i / 2;
+          a[pair][which][h].big[i] = __fadd_rn(by_state.big[from_i], f.zero);
+          if (kSplit) a[pair][which][h].small[i] = __fadd_rn(by_state.small[from_i], f.zero);
         }
       }
     }
   }
+  // From this lane's first row on: samples and steps that there are.
+  const int64_t b = static_cast<int64_t>(tile) * kFastSamples + g / 4;
+  const int step = 2 * (g % 4);
+  const int samples = static_cast<int>(min(static_cast<int64_t>(kFastSamples), p.batch - b));
+  const int steps = p.steps - step;
+  float* const rows = f.d_history + (b * p.steps + step) * p.features;
   CK_NO_UNROLL
   for (int in_own = 0; in_own < kSummerFeatures / kFeatureGroup; ++in_own) {
     const int group = summer * (kSummerFeatures / kFeatureGroup) + in_own;
@@ -594,11 +604,10 @@ CK_DEVICE void back_history(const Scan& p, const FastBack& f, const BackShared& 
     for (int pair = 0; pair < kPairs; ++pair) {
       CK_UNROLL
       for (int i = 0; i < 2; ++i) {
-        const int64_t b = static_cast<int64_t>(tile) * kFastSamples + pair * 2 + i;
-        if (b >= p.batch || g >= p.steps) continue;
         const float4 v = make_float4(sums[pair][0][i * 2], sums[pair][1][i * 2],
                                      sums[pair][0][i * 2 + 1], sums[pair][1][i * 2 + 1]);
-        store_features(f.d_history + (b * p.steps + g) * p.features, feature, p.features, v,
+        if (pair * 2 >= samples || i >= steps) continue;
+        store_features(rows + (pair * 2 * p.steps + i) * p.features, feature, p.features, v,
                        f.wide);
       }
     }
@@ -737,7 +746,8 @@ scan_backward_fast(const Scan p, const FastBack f) {
     }
   }
   keep_weights<kSplit ? Kept::kRaw : Kept::kRounded>(shared.weights, p);
-  if (!CK_MUTANT(m2_fast_back_skips_weights_barrier)) __syncthreads();
+  // Nobody reads weights before all threads were at a barrier: projectors wait for tile 0 to be
+  // ready, summers for its terms.
   if (warp < kProjectors) {
     projector_main<kSplit>(p, f, shared, first, end);
   } else {

@@ -45,50 +45,88 @@ CK_HOST_DEVICE int group_place(int group, int which, int parts) {
 // Where in an operand the four floats of lane (state % 8, quarter) begin: states and features (s,
 // f), (s + 8, f), (s, f + 1), (s + 8, f + 1). Quarters are permuted by state, so that reads by
 // neighbouring states meet different banks.
-CK_HOST_DEVICE int lane_place(int state, int quarter) {
+CK_HOST_DEVICE unsigned lane_place(unsigned state, unsigned quarter) {
   return (state * 4 + (quarter ^ (state / 2 % 4))) * 4;
 }
 
-// All threads of the block: the weights into shared memory, zeros past the last feature or state.
+// All threads of the block, whole warps: the weights into shared memory, zeros past the last
+// feature or state. A thread keeps to one state; sixteen loads are under way at once.
 template <Kept kKept>
 CK_DEVICE void keep_weights(float* weights, const Scan& p) {
-  constexpr int kBatch = 8;  // loads under way at once
+  constexpr int kBatch = 16;
   constexpr int kParts = kKept == Kept::kSplit ? 2 : 1;
-  const int matrix = rounded_features(p.features) * kGroup;
-  const int stride = static_cast<int>(blockDim.x);
-  CK_NO_UNROLL
-  for (int first = threadIdx.x; first < 3 * matrix; first += kBatch * stride) {
-    float values[kBatch];
-    CK_UNROLL
-    for (int i = 0; i < kBatch; ++i) {
-      const int at = first + i * stride;
-      const int which = (at >= matrix) + (at >= 2 * matrix);
-      const int feature = (at - which * matrix) / kGroup;
-      const int s = at % kGroup;
-      const float* const from = which == 0   ? p.weights[0]
-                                : which == 1 ? p.weights[1]
-                                             : p.weights[2];
-      const bool real = at < 3 * matrix && feature < p.features && s < p.states;
-      values[i] = real ? ck::load_nc(from + feature * p.states + s) : 0.0f;
-    }
-    CK_UNROLL
-    for (int i = 0; i < kBatch; ++i) {
-      const int at = first + i * stride;
-      if (at >= 3 * matrix) continue;
-      const int which = (at >= matrix) + (at >= 2 * matrix);
-      const int feature = (at - which * matrix) / kGroup;
-      const int s = at % kGroup;
-      const int in_group = feature % kFeatureGroup;
-      float* const to = weights + group_place(feature / kFeatureGroup, which, kParts) +
-                        in_group % 4 / 2 * kSecondFragment + lane_place(s % 8, in_group / 4) +
-                        in_group % 2 * 2 + s / 8;
-      if (kKept == Kept::kSplit) {
-        ck::split_tf32(values[i], to[0], to[kGroupFloats]);
-      } else {
-        to[0] = kKept == Kept::kRounded ? ck::to_tf32(values[i]) : values[i];
+  const unsigned rounded = static_cast<unsigned>(rounded_features(p.features));
+  const unsigned features = static_cast<unsigned>(p.features);
+  const unsigned s = threadIdx.x % kGroup;
+  const unsigned stride = blockDim.x / kGroup;
+  const bool is_state = s < static_cast<unsigned>(p.states);
+  CK_UNROLL
+  for (int which = 0; which < 3; ++which) {
+    const float* const from = p.weights[which] + s;
+    CK_NO_UNROLL
+    for (unsigned first = threadIdx.x / kGroup; first < rounded; first += kBatch * stride) {
+      float values[kBatch];
+      CK_UNROLL
+      for (int i = 0; i < kBatch; ++i) {
+        const unsigned feature = first + i * stride;
+        const bool real = is_state && feature < features;
+        values[i] = real ? ck::load_nc(from + feature * static_cast<unsigned>(p.states)) : 0.0f;
+      }
+      CK_UNROLL
+      for (int i = 0; i < kBatch; ++i) {
+        const unsigned feature = first + i * stride;
+        if (feature >= rounded) continue;
+        const int group = static_cast<int>(feature / kFeatureGroup);
+        const unsigned in_group = feature % kFeatureGroup;
+        float* const to = weights + group_place(group, which, kParts) +
+                          in_group / 2 % 2 * kSecondFragment + lane_place(s % 8, in_group / 4) +
+                          in_group % 2 * 2 + s / 8;
+        if (kKept == Kept::kSplit) {
+          ck::split_tf32(values[i], to[0], to[kGroupFloats]);
+        } else {
+          to[0] = kKept == Kept::kRounded ? ck::to_tf32(values[i]) : values[i];
+        }
       }
     }
   }
+}
+
+// What a lane's states add to each of their projections.
+struct Biases {
+  float of[3][2];  // gate, input, readout; states g and g + 8
+};
+CK_DEVICE Biases lane_biases(const Scan& p, int g) {
+  Biases biases;
+  CK_UNROLL
+  for (int which = 0; which < 3; ++which) {
+    CK_UNROLL
+    for (int half = 0; half < 2; ++half) biases.of[which][half] = bias_of(p, which, g + half * 8);
+  }
+  return biases;
+}
+
+// The rows that a thread copies from, of the eighth of a warp or the warp that `of_four` numbers:
+// row of_four + 4 k of a tile, k < 8 history's by sample and step, k = 8 current's. Rows past the
+// last sample or step are others' again.
+constexpr int kOwnRows = kFastRows / 4 + 1;
+struct FastRow {
+  const float* at[kOwnRows];
+};
+CK_DEVICE FastRow rows_of(const Scan& p, int tile, int of_four) {
+  FastRow rows;
+  const int last = p.steps - 1;
+  const int64_t early = min(of_four, last) * p.step_stride;
+  const int64_t late = min(of_four + 4, last) * p.step_stride;
+  CK_UNROLL
+  for (int i = 0; i < kFastSamples; ++i) {
+    const int64_t b = min(tile * kFastSamples + i, p.batch - 1);
+    const float* const sample = p.history + b * p.history_stride;
+    rows.at[2 * i] = sample + early;
+    rows.at[2 * i + 1] = sample + late;
+  }
+  const int64_t b = min(tile * kFastSamples + of_four, p.batch - 1);
+  rows.at[kOwnRows - 1] = p.current + b * p.current_stride;
+  return rows;
 }
 
 // Numbers of an operand; `small` is not looked at where one multiplication is enough.

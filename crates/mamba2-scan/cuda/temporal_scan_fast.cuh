@@ -39,26 +39,23 @@ CK_DEVICE int fast_piece(int row, int turn, int piece) {
   return row * kSpan + (piece ^ (turn % 2 * 4)) * 4;
 }
 
-// One warp: 32 features of four samples' rows. Rows past the last sample or step are others' again.
-CK_DEVICE void ask_fast_stage(float* stage, const Scan& p, int unit, int first) {
+// One warp: 32 features of four samples' rows, from `first` on.
+CK_DEVICE void ask_fast_stage(float* stage, const Scan& p, const FastRow& rows, int first) {
   const int lane = threadIdx.x % ck::kWarp;
+  const int of_four = lane / kPieces;
   const int piece = lane % kPieces;
   const int feature = first + piece * 4;
-  constexpr int kPassRows = ck::kWarp / kPieces;
-  CK_UNROLL_BY(3)
-  for (int row = lane / kPieces; row < kFastStageRows; row += kPassRows) {
-    const bool is_history = row < kFastRows;
-    const int sample = is_history ? row / kSteps : row - kFastRows;
-    const int turn = is_history ? row % kSteps : sample;
-    const int64_t b = min(unit * kFastSamples + sample, p.batch - 1);
-    const float* const from =
-        is_history ? p.history + b * p.history_stride + min(turn, p.steps - 1) * p.step_stride
-                   : p.current + b * p.current_stride;
-    float* const to = stage + fast_piece(row, turn, piece);
-    if (p.grouped && feature < p.features) {
-      ck::copy_async_16_of_256(to, from + feature);
-    } else {
-      ask_features(to, from, feature, p.features);
+  // Steps and samples four apart are permuted alike.
+  float* const to = stage + fast_piece(of_four, of_four, piece);
+  if (p.grouped && feature < p.features) {
+    CK_UNROLL
+    for (int k = 0; k < kOwnRows; ++k) {
+      ck::copy_async_16_of_256(to + k * 4 * kSpan, rows.at[k] + feature);
+    }
+  } else {
+    CK_UNROLL
+    for (int k = 0; k < kOwnRows; ++k) {
+      ask_features(to + k * 4 * kSpan, rows.at[k], feature, p.features);
     }
   }
 }
@@ -118,26 +115,28 @@ temporal_scan_fast(const Scan p) {
   int asked_unit = first_unit;
   int asked_span = 0;
   int asked_stage = 0;
+  FastRow rows = rows_of(p, first_unit, lane / kPieces);
   const auto ask_next = [&] {
     if (asked_unit < units) {
-      ask_fast_stage(ring + asked_stage * kFastStageFloats, p, asked_unit, asked_span * kSpan);
+      ask_fast_stage(ring + asked_stage * kFastStageFloats, p, rows, asked_span * kSpan);
       if (++asked_span == spans) {
         asked_span = 0;
         asked_unit += units_apart;
+        rows = rows_of(p, asked_unit, lane / kPieces);
       }
     }
     asked_stage = asked_stage + 1 == kFastStages ? 0 : asked_stage + 1;
     ck::copy_async_commit();
   };
   ck::dependency_wait();
-  for (int i = 0; i + 1 < kFastStages; ++i) ask_next();
+  for (int i = 0; i < kFastStages; ++i) ask_next();
   keep_weights<kKept>(weights, p);
   if (!CK_MUTANT(m2_fast_skips_weights_barrier)) __syncthreads();
+  const Biases biases = lane_biases(p, g);
   int stage = 0;
   for (int unit = first_unit; unit < units; unit += units_apart) {
     FastSums sums = {};
     for (int span = 0; span < spans; ++span) {
-      ask_next();
       if (!CK_MUTANT(m2_fast_skips_arrival)) ck::copy_async_wait<kFastStages - 1>();
       if (!CK_MUTANT(m2_fast_skips_arrival_sync)) __syncwarp();
       multiply_stage<kSplit>(sums, ring + stage * kFastStageFloats,
@@ -145,6 +144,7 @@ temporal_scan_fast(const Scan p) {
                              q);
       // Every lane has read the stage before it is filled again.
       if (!CK_MUTANT(m2_fast_skips_stage_reuse_sync)) __syncwarp();
+      ask_next();
       stage = stage + 1 == kFastStages ? 0 : stage + 1;
     }
     // Of the sample that this lane stores, the q-th, states g and g + 8.
@@ -161,22 +161,21 @@ temporal_scan_fast(const Scan p) {
         for (int j = 0; j < 2; ++j) {
           const bool is_step =
               CK_MUTANT(m2_fast_scans_steps_that_are_not) ? true : 2 * q + j < p.steps;
-          const float gate =
-              __fadd_rn(total<kSplit>(sums.gates[i], half * 2 + j), bias_of(p, 0, s));
-          const float input =
-              __fadd_rn(total<kSplit>(sums.inputs[i], half * 2 + j), bias_of(p, 1, s));
+          const int at = half * 2 + j;
+          const float gate = __fadd_rn(total<kSplit>(sums.gates[i], at), biases.of[0][half]);
+          const float input = __fadd_rn(total<kSplit>(sums.inputs[i], at), biases.of[1][half]);
           steps[j] = is_step ? Run{ck::sigmoid(gate), input} : Run{1.0f, 0.0f};
         }
         const Run run = all_steps(then(steps[0], steps[1]), q);
         const float x0 = p.x0 != nullptr && s < p.states ? p.x0[b * p.states + s] : 0.0f;
         const float x = __fmaf_rn(run.a, x0, run.v);
         // Column i of the readouts.
-        const int holder = lane / 4 * 4 + i / 2;
+        const int holder = lane / 4 * 4 + (CK_MUTANT(m2_fast_reads_another_readout) ? 1 : i / 2);
         const float c =
             __shfl_sync(ck::kFullMask, total<kSplit>(sums.readout, half * 2 + i % 2), holder);
-        if (q != i) continue;
-        last[half] = x;
-        context[half] = __fmul_rn(__fadd_rn(c, bias_of(p, 2, s)), x);
+        const float product = __fmul_rn(__fadd_rn(c, biases.of[2][half]), x);
+        last[half] = q == i ? x : last[half];
+        context[half] = q == i ? product : context[half];
       }
     }
     const int64_t b = static_cast<int64_t>(unit) * kFastSamples + q;
@@ -212,8 +211,7 @@ temporal_scan_fast(const Scan p) {
               __fadd_rn(ck::load_nc(current + j), contexts[i * kGroup + j % p.states]);
         }
       }
-      // Every lane has read the contexts before the next unit's.
-      if (!CK_MUTANT(m2_fast_skips_contexts_reuse_sync)) __syncwarp();
+      // The next unit's stages come with barriers enough before its contexts.
     }
   }
 }

@@ -36,14 +36,15 @@
  *   M2_PRECISION_3XTF32: x = big + small, each TF32, |x - big - small| <= 2^-23 |x|, and a b is big big + big small +
  *     small big, which leaves out at most 2^-21 |a b|. As accurate as f32.
  *   M2_PRECISION_TF32: a b is big big, within (2^-10 + 2^-22) |a b|.
- * Bound: |error| of a sum of n products <= (e + (20 ceil(n / 8) + 32) 2^-24) sum |terms|, e the precision's part
- * above. An instruction adds eight products to what was there; the addends are aligned to the largest and cut off
- * below 2^-23 of it, nine of them and once the sum: 10 * 2^-23, at most so often as there are instructions. 32 stands
- * for bias, parts and partial sums. What is computed from these sums - gates, states, gradients - is f32 arithmetic on
- * values so far off: mamba2_scan::oracle::reference carries the bounds through in f64.
+ * Bound: |error| of a sum <= (e + (20 m + 32) 2^-24) sum |terms|, e the precision's part above, m the instructions
+ * that go into one sum: one for eight products, in gradients in 3XTF32 three. An instruction adds eight products to
+ * what was there; addends are aligned to the largest and cut off below 2^-23 of it, nine of them and once the sum:
+ * 10 * 2^-23. 32 stands for bias, parts and partial sums. Where the unit takes subnormals for zero, 2^-125 (|a| + |b| +
+ * 1) a product more. What is computed from these sums - gates, states, gradients - is f32 arithmetic on values so far
+ * off: mamba2_scan::oracle::reference carries the bounds through in f64.
  * Where K <= 8, S <= 16, H <= 256, the device has compute capability 8.0 and a block may have the shared memory (at H
- * = 256: 93 KiB forward, 225 KiB backward); else the exact entry's kernels and results. Infinities, and numbers above
- * 3.4e38, may become NaN; NaN stays NaN.
+ * = 256: 113 KiB forward, of TF32 64; 225 KiB backward); else the exact entry's kernels and results. Infinities, and
+ * numbers above 3.4e38, may become NaN; NaN stays NaN.
  *
  * ORDER (numerics version 1; a change of it is a new major version).
  *   The sum over N: L = the least power of two with 4 L >= N, at most 32. Element n belongs to lane

@@ -19,12 +19,17 @@
 //   terms (projectors to summers): those of tile i are there. Four tiles are in shared memory: one
 //   at either side, two on their way.
 //
-// An H200's multiprocessor at B 8192, K 8, H 256, S 16 (128 blocks of 16 tiles), clocks a tile: 37
-// KB at 17.7 bytes 2.1k; multiplications, 216 projecting, 216 summing and 216 back, on each unit,
-// at 4 (peak) to 6.4 (as others measured mma.sync) 1.7k to 2.8k for the weights, 2.6k to 4.1k for
-// all; shared memory 37 KB in, 37 + 37 read, 12 of weights each way, 25 of parts, 17 + 68 of terms,
-// 230 KB or 1.8k, with gradients of inputs 2.7k. Predicted, not measured: 2.9k and 4.5k a tile,
-// with start, end and the sum 29 and 43 us; 37 KB more have to be written, 36 us of bytes in all.
+// An H200's multiprocessor at B 8192, K 8, H 256, S 16 (128 blocks of 16 tiles), clocks a tile:
+//   memory: 37 KB at 17.7 bytes a clock, 2.1k; with gradients of inputs 37 KB more, 4.2k.
+//   multiplications: 216 each of projecting, summing and going back, on each of four units, at 4
+//     (peak) to 6.4 (as others measured mma.sync): 1.7k to 2.8k, with gradients of inputs 2.6k to
+//     4.1k.
+//   shared memory at 128 bytes a clock: 37 KB in, 74 read, 48 of weights, 27 of parts, 41 of terms,
+//     1.8k; going back 48 of weights and 64 of terms more, 2.7k.
+//   instructions, on each of four schedulers: about 1.6k of a projector, 0.9k of a summer; going
+//     back 1.6k.
+// Predicted, not measured: 2.9k and 4.5k a tile; with start, end and the sum's node 29 to 31 and 43
+// us.
 //
 // Bank conflicts: pieces of 16 bytes are permuted by row such that eight lanes that read two rows
 // by four pieces (projecting) or four rows two apart by two pieces (summing) meet all banks once.

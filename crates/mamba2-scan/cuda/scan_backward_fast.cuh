@@ -144,7 +144,8 @@ CK_DEVICE float fast_context_gradient(const Scan& p, int64_t b, int s, bool real
   if (p.readout == M2_READOUT_SUM) return real ? p.d_out[b] : 0.0f;
   float sum = 0.0f;
   if (real) {
-    for (int j = s + q * p.states; j < p.features; j += 4 * p.states) {
+    for (int j = s + q * p.states; j < p.features;
+         j += (CK_MUTANT(m2_fast_back_skips_tiles_of_d_out) ? 8 : 4) * p.states) {
       sum = __fadd_rn(sum, p.d_out[b * p.features + j]);
     }
   }
@@ -557,13 +558,16 @@ CK_DEVICE void back_history(const Scan& p, const FastBack& f, const BackShared& 
         // What the projector's lane of this state and these steps left: states s and s + 8 of one,
         // then of the other. Rows come before columns in an operand; only an addition brings the
         // registers into this order for good, else they are moved before each multiplication.
-        const float* const from = terms + ((pair * 2 + g / 4) * 2 + which) * 2 * kFragment +
-                                  ((4 * h + q) * 4 + g % 4) * 4;
+        const float* const from =
+            terms +
+            ((pair * 2 + (CK_MUTANT(m2_fast_back_takes_another_sample) ? 0 : g / 4)) * 2 + which) *
+                2 * kFragment +
+            ((4 * h + q) * 4 + g % 4) * 4;
         Operand<4> by_state;
         load_operand<kSplit>(by_state, from);
         CK_UNROLL
         for (int i = 0; i < 4; ++i) {
-          const int from_i = i % 2 * 2 + i / 2;
+          const int from_i = CK_MUTANT(m2_fast_back_swaps_states_and_steps) ? i : i % 2 * 2 + i / 2;
           a[pair][which][h].big[i] = __fadd_rn(by_state.big[from_i], f.zero);
           if (kSplit) a[pair][which][h].small[i] = __fadd_rn(by_state.small[from_i], f.zero);
         }
@@ -722,7 +726,10 @@ CK_DEVICE void summer_main(const Scan& p, const FastBack& f, const BackShared& s
       CK_UNROLL
       for (int i = 0; i < 4; ++i) {
         const int s = g + i / 2 * 8;
-        const int feature = summer * kSummerFeatures + block * kSpan + (2 * q + i % 2) * 4 + c;
+        const int feature =
+            summer * kSummerFeatures + block * kSpan +
+            (CK_MUTANT(m2_fast_back_sums_features_by_result) ? 2 * q + i % 2 + c * 8
+                                                             : (2 * q + i % 2) * 4 + c);
         if (feature >= p.features || s >= p.states) continue;
         CK_UNROLL
         for (int which = 0; which < 3; ++which) {

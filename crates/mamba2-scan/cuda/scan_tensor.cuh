@@ -165,8 +165,12 @@ constexpr int kMultiplications = 3;
 template <bool kSplit>
 CK_DEVICE void multiply(float (&small)[4], float (&big)[4], const Operand<4>& a,
                         const Operand<2>& b, int part) {
-  if (kSplit && part == 0) ck::mma_tf32(small, a.small, b.big);
-  if (kSplit && part == 1) ck::mma_tf32(small, a.big, b.small);
+  if (kSplit && part == 0 && !CK_MUTANT(m2_fast_leaves_out_small_weights)) {
+    ck::mma_tf32(small, a.small, b.big);
+  }
+  if (kSplit && part == 1 && !CK_MUTANT(m2_fast_leaves_out_small_rows)) {
+    ck::mma_tf32(small, a.big, b.small);
+  }
   if (part == 2) ck::mma_tf32(big, a.big, b.big);
 }
 

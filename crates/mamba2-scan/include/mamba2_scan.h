@@ -29,7 +29,22 @@
  * x_{t-1} is kept, never recovered by a division: saturated gates have gradients.
  *
  * CLASS. Exact: the bytes of mamba2_scan::oracle (Rust), on every GPU, at every batch size,
- * alignment, stride, slot and launch geometry.
+ * alignment, stride, slot and launch geometry. But for the two _fast entries and the baselines.
+ *
+ * FAST: m2_temporal_scan_fast_f32 and m2_scan_backward_fast_f32 take the same params, and their products from
+ * tensor cores. Equal bits in every run and for a sample at every place of a batch, not on every GPU.
+ *   M2_PRECISION_3XTF32: x = big + small, each TF32, |x - big - small| <= 2^-23 |x|, and a b is big big + big small +
+ *     small big, which leaves out at most 2^-21 |a b|. As accurate as f32.
+ *   M2_PRECISION_TF32: a b is big big, within (2^-10 + 2^-22) |a b|.
+ * Bound: |error| of a sum <= (e + (20 m + 32) 2^-24) sum |terms|, e the precision's part above, m the instructions
+ * that go into one sum: one for eight products, in gradients in 3XTF32 three. An instruction adds eight products to
+ * what was there; addends are aligned to the largest and cut off below 2^-23 of it, nine of them and once the sum:
+ * 10 * 2^-23. 32 stands for bias, parts and partial sums. Where the unit takes subnormals for zero, 2^-125 (|a| + |b| +
+ * 1) a product more. What is computed from these sums - gates, states, gradients - is f32 arithmetic on values so far
+ * off: mamba2_scan::oracle::reference carries the bounds through in f64.
+ * Where K <= 8, S <= 16, H <= 256, the device has compute capability 8.0 and a block may have the shared memory (at H
+ * = 256: 113 KiB forward, of TF32 64; 225 KiB backward); else the exact entry's kernels and results. Infinities, and
+ * numbers above 3.4e38, may become NaN; NaN stays NaN.
  *
  * ORDER (numerics version 1; a change of it is a new major version).
  *   The sum over N: L = the least power of two with 4 L >= N, at most 32. Element n belongs to lane
@@ -53,7 +68,7 @@
  * that an infinite e gives NaN there too. A NaN passes the clamp.
  *
  * NODES under graph capture: m2_state_update and m2_temporal_scan_f32 one; m2_scan_backward_f32 as many as
- * m2_scan_backward_nodes() says. Where K <= 8, S <= 16, H <= 256 and a block may have the shared memory
+ * m2_scan_backward_nodes() says; their fast twins one, and as many as m2_scan_backward_fast_nodes() says. Where K <= 8, S <= 16, H <= 256 and a block may have the shared memory
  * (209 KiB at H = 256): one, and one for the sum where weights or biases are asked for. Else one, two for
  * weights or biases, one for d_history or d_current. Nothing synchronises, allocates, or touches the
  * default stream. `stream` is a cudaStream_t. The step: Dao and Gu 2024, arXiv:2405.21060; its public reference:
@@ -107,7 +122,8 @@ enum m2_device_status {
   X(46, w_b) X(47, w_c) X(48, bias_a) X(49, bias_b) X(50, bias_c) X(51, x0) X(52, out)       \
   X(53, final_state) X(54, beta) X(55, d_out) X(56, d_final) X(57, d_w_a) X(58, d_w_b)       \
   X(59, d_w_c) X(60, d_bias_a) X(61, d_bias_b) X(62, d_bias_c) X(63, d_history)              \
-  X(64, d_current) X(65, d_x0) X(66, workspace) X(67, workspace_bytes)
+  X(64, d_current) X(65, d_x0) X(66, workspace) X(67, workspace_bytes)          \
+  X(68, precision)
 
 enum m2_argument {
 #define M2_ARGUMENT_ENUMERATOR(number, name) M2_ARG_##name = number,
@@ -269,6 +285,18 @@ size_t m2_scan_backward_workspace_bytes(const m2_scan_backward_params* params);
 int m2_scan_backward_nodes(const m2_scan_backward_params* params);
 
 int m2_scan_backward_f32(const m2_scan_backward_params* params, void* stream);
+
+/* How the _fast entries multiply. */
+enum m2_precision {
+  M2_PRECISION_3XTF32 = 0, /* three TF32 products: as accurate as f32 */
+  M2_PRECISION_TF32 = 1    /* one: about three decimal digits */
+};
+
+/* The same on tensor cores; see FAST above. `precision` is an m2_precision. Workspace as
+ * m2_scan_backward_workspace_bytes() says. Of m2_backward_path, STAGED is the exact entry's. */
+int m2_temporal_scan_fast_f32(const m2_temporal_scan_params* params, int32_t precision, void* stream);
+int m2_scan_backward_fast_nodes(const m2_scan_backward_params* params);
+int m2_scan_backward_fast_f32(const m2_scan_backward_params* params, int32_t precision, void* stream);
 
 /* BASELINES, for the bench alone: the designs that the scan replaces; within a tolerance, not exact. */
 

@@ -4,6 +4,7 @@
 //! [`oracle`](crate::oracle). Expectations come from `mamba2_scan.h` alone.
 
 mod baselines;
+mod fast_scan;
 mod refusals;
 mod scan_refusals;
 mod scan_spec;
@@ -19,6 +20,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(temporal_scan::cases());
     cases.extend(refusals::cases());
     cases.extend(scan_refusals::cases());
+    cases.extend(fast_scan::cases());
     cases.extend(baselines::cases());
     cases
 }

@@ -90,6 +90,7 @@ pub const M2_ARG_d_current: m2_argument = 64;
 pub const M2_ARG_d_x0: m2_argument = 65;
 pub const M2_ARG_workspace: m2_argument = 66;
 pub const M2_ARG_workspace_bytes: m2_argument = 67;
+pub const M2_ARG_precision: m2_argument = 68;
 pub type m2_argument = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -404,6 +405,9 @@ const _: () = {
     ["Offset of field: m2_scan_backward_params::workspace_bytes"]
         [::std::mem::offset_of!(m2_scan_backward_params, workspace_bytes) - 240usize];
 };
+pub const M2_PRECISION_3XTF32: m2_precision = 0;
+pub const M2_PRECISION_TF32: m2_precision = 1;
+pub type m2_precision = ::std::os::raw::c_uint;
 unsafe extern "C" {
     pub fn m2_abi_version() -> u32;
     pub fn m2_build_info() -> *const ::std::os::raw::c_char;
@@ -421,6 +425,19 @@ unsafe extern "C" {
     pub fn m2_scan_backward_nodes(params: *const m2_scan_backward_params) -> ::std::os::raw::c_int;
     pub fn m2_scan_backward_f32(
         params: *const m2_scan_backward_params,
+        stream: *mut ::std::os::raw::c_void,
+    ) -> ::std::os::raw::c_int;
+    pub fn m2_temporal_scan_fast_f32(
+        params: *const m2_temporal_scan_params,
+        precision: i32,
+        stream: *mut ::std::os::raw::c_void,
+    ) -> ::std::os::raw::c_int;
+    pub fn m2_scan_backward_fast_nodes(
+        params: *const m2_scan_backward_params,
+    ) -> ::std::os::raw::c_int;
+    pub fn m2_scan_backward_fast_f32(
+        params: *const m2_scan_backward_params,
+        precision: i32,
         stream: *mut ::std::os::raw::c_void,
     ) -> ::std::os::raw::c_int;
     pub fn m2_baseline_temporal_scan(
@@ -452,6 +469,18 @@ pub type m2_scan_backward_nodes_fn =
     unsafe extern "C" fn(params: *const m2_scan_backward_params) -> ::std::os::raw::c_int;
 pub type m2_scan_backward_f32_fn = unsafe extern "C" fn(
     params: *const m2_scan_backward_params,
+    stream: *mut ::std::os::raw::c_void,
+) -> ::std::os::raw::c_int;
+pub type m2_temporal_scan_fast_f32_fn = unsafe extern "C" fn(
+    params: *const m2_temporal_scan_params,
+    precision: i32,
+    stream: *mut ::std::os::raw::c_void,
+) -> ::std::os::raw::c_int;
+pub type m2_scan_backward_fast_nodes_fn =
+    unsafe extern "C" fn(params: *const m2_scan_backward_params) -> ::std::os::raw::c_int;
+pub type m2_scan_backward_fast_f32_fn = unsafe extern "C" fn(
+    params: *const m2_scan_backward_params,
+    precision: i32,
     stream: *mut ::std::os::raw::c_void,
 ) -> ::std::os::raw::c_int;
 pub type m2_baseline_temporal_scan_fn = unsafe extern "C" fn(

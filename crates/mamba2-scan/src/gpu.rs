@@ -37,11 +37,12 @@ mod temporal_scan;
 
 use cudarc::driver::DeviceSlice;
 
+pub use crate::oracle::reference::Precision;
 pub use crate::oracle::temporal_scan::Readout;
 pub use state_update::{Clamp, Decay, Slots, StateUpdate, Step, state_update};
 pub use temporal_scan::{
-    Gradients, Outputs, TemporalScan, Upstream, scan_backward, scan_backward_workspace_bytes,
-    temporal_scan,
+    Gradients, Outputs, TemporalScan, Upstream, scan_backward, scan_backward_fast,
+    scan_backward_workspace_bytes, temporal_scan, temporal_scan_fast,
 };
 
 /// The length of a buffer that may be left out.

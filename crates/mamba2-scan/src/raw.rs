@@ -173,3 +173,80 @@ pub(crate) unsafe fn scan_backward_status(
     // SAFETY: the caller promises all that the header asks for.
     library!(params, stream => Ok(unsafe { ffi::m2_scan_backward_f32(params, stream) }))
 }
+
+/// Queues `m2_temporal_scan_fast_f32` on `stream`; `precision` is an enumerator of `m2_precision`.
+///
+/// # Safety
+/// As [`state_update`], for these params.
+///
+/// # Errors
+/// What the library's status says.
+pub unsafe fn temporal_scan_fast(
+    params: &ffi::m2_temporal_scan_params,
+    precision: i32,
+    stream: *mut c_void,
+) -> Result<()> {
+    // SAFETY: the caller promises all that the header asks for.
+    launch::status(
+        unsafe { temporal_scan_fast_status(params, precision, stream)? },
+        error_string,
+    )
+}
+
+/// [`temporal_scan_fast`] for a caller that makes its own error of the status.
+///
+/// # Safety
+/// As [`state_update`].
+pub(crate) unsafe fn temporal_scan_fast_status(
+    params: &ffi::m2_temporal_scan_params,
+    precision: i32,
+    stream: *mut c_void,
+) -> Result<c_int> {
+    // SAFETY: the caller promises all that the header asks for.
+    library!(params, precision, stream => Ok(unsafe {
+        ffi::m2_temporal_scan_fast_f32(params, precision, stream)
+    }))
+}
+
+/// Graph nodes of [`scan_backward_fast`] on the calling thread's current device.
+///
+/// # Errors
+/// As [`abi_version`].
+pub fn scan_backward_fast_nodes(params: &ffi::m2_scan_backward_params) -> Result<c_int> {
+    // SAFETY: it reads the struct's scalars, and compares its pointers with null.
+    library!(params => Ok(unsafe { ffi::m2_scan_backward_fast_nodes(params) }))
+}
+
+/// Queues `m2_scan_backward_fast_f32` on `stream`; its workspace is that of [`scan_backward`].
+///
+/// # Safety
+/// As [`scan_backward`].
+///
+/// # Errors
+/// What the library's status says.
+pub unsafe fn scan_backward_fast(
+    params: &ffi::m2_scan_backward_params,
+    precision: i32,
+    stream: *mut c_void,
+) -> Result<()> {
+    // SAFETY: the caller promises all that the header asks for.
+    launch::status(
+        unsafe { scan_backward_fast_status(params, precision, stream)? },
+        error_string,
+    )
+}
+
+/// [`scan_backward_fast`] for a caller that makes its own error of the status.
+///
+/// # Safety
+/// As [`scan_backward`].
+pub(crate) unsafe fn scan_backward_fast_status(
+    params: &ffi::m2_scan_backward_params,
+    precision: i32,
+    stream: *mut c_void,
+) -> Result<c_int> {
+    // SAFETY: the caller promises all that the header asks for.
+    library!(params, precision, stream => Ok(unsafe {
+        ffi::m2_scan_backward_fast_f32(params, precision, stream)
+    }))
+}

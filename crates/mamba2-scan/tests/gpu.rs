@@ -7,7 +7,8 @@ use common::uniform;
 use half::bf16;
 use launch::Workspace;
 use launch::cudarc::driver::CudaStream;
-use mamba2_scan::gpu::{self, Gradients, Outputs, Readout, Upstream};
+use mamba2_scan::gpu::{self, Gradients, Outputs, Precision, Readout, Upstream};
+use mamba2_scan::oracle::reference::{self, Near};
 use mamba2_scan::oracle::{Dtype, state_update, temporal_scan};
 use mamba2_scan::{Error, raw};
 use std::sync::Arc;
@@ -176,6 +177,75 @@ fn a_scan_and_its_gradients_give_the_bytes_of_the_oracle() {
     gpu::scan_backward(&stream, &scan, &upstream, &mut gradients, &mut workspace).unwrap();
     assert_eq!(stream.clone_dtoh(&d_gate).unwrap(), want_back.weights[0]);
     assert_eq!(stream.clone_dtoh(&d_history).unwrap(), want_back.history);
+}
+
+#[test]
+fn the_fast_twins_are_within_the_bounds_of_the_reference() {
+    let Some(stream) = stream() else { return };
+    let sizes @ [batch, steps, features, states] = [20, 8, 64, 16];
+    let history = uniform(batch * steps * features, 1, -1.0, 1.0);
+    let current = uniform(batch * features, 2, -1.0, 1.0);
+    let weights = [3, 4, 5].map(|seed| uniform(features * states, seed, -0.2, 0.2));
+    let d_out = uniform(batch * states, 6, -1.0, 1.0);
+    let scan = temporal_scan::TemporalScan::packed(
+        sizes,
+        &history,
+        &current,
+        [0, 1, 2].map(|i| &weights[i][..]),
+    );
+    let upstream = temporal_scan::Upstream {
+        out: &d_out,
+        final_state: None,
+    };
+    let within = |got: &[f32], near: &[Near]| {
+        let pairs = got.iter().zip(near);
+        for (got, near) in pairs {
+            assert!((f64::from(*got) - near.value).abs() <= near.bound);
+        }
+    };
+    let device_history = stream.clone_htod(&history).unwrap();
+    let device_current = stream.clone_htod(&current).unwrap();
+    let device_weights = [0, 1, 2].map(|i| stream.clone_htod(&weights[i]).unwrap());
+    let device_d_out = stream.clone_htod(&d_out).unwrap();
+    let device_scan = gpu::TemporalScan::packed(
+        sizes,
+        device_history.as_view(),
+        device_current.as_view(),
+        [0, 1, 2].map(|i| device_weights[i].as_view()),
+    );
+    for precision in [Precision::ThreeTf32, Precision::Tf32] {
+        let mut out = stream.alloc_zeros::<f32>(batch * states).unwrap();
+        let mut outputs = Outputs {
+            out: Some(out.as_view_mut()),
+            final_state: None,
+        };
+        gpu::temporal_scan_fast(&stream, &device_scan, precision, &mut outputs).unwrap();
+        let want = reference::temporal_scan(&scan, precision);
+        within(&stream.clone_dtoh(&out).unwrap(), &want.out);
+
+        let mut d_gate = stream.alloc_zeros::<f32>(features * states).unwrap();
+        let mut gradients = Gradients {
+            weights: [Some(d_gate.as_view_mut()), None, None],
+            ..Gradients::default()
+        };
+        let bytes = gpu::scan_backward_workspace_bytes(&device_scan, &gradients).unwrap();
+        let mut workspace = Workspace::new(&stream, bytes).unwrap();
+        let device_upstream = Upstream {
+            d_out: device_d_out.as_view(),
+            d_final: None,
+        };
+        gpu::scan_backward_fast(
+            &stream,
+            &device_scan,
+            &device_upstream,
+            precision,
+            &mut gradients,
+            &mut workspace,
+        )
+        .unwrap();
+        let want = reference::gradients(&scan, &upstream, precision);
+        within(&stream.clone_dtoh(&d_gate).unwrap(), &want.weights[0]);
+    }
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! The gated scan at the sizes of the kernels that it replaces.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
 use bench_kit::bench::COLD_BYTES;
 use bench_kit::{Bench, Mode, Oracle, Prepared, Variant, Work};
-use parity::{Buffer, Class, Library, Random};
+use parity::{Buffer, Class, Element, Library, Random};
 
 use crate::ffi;
+use crate::oracle::reference::{self, Near, Precision};
 use crate::oracle::temporal_scan::{TemporalScan, Upstream, gradients, temporal_scan};
 
 const BATCH: usize = 8192;
@@ -21,6 +22,9 @@ const MATRIX: usize = FEATURES * STATES;
 const FORWARD_WITHIN: f64 = 1e-4;
 const WEIGHTS_WITHIN: f64 = 0.05;
 
+/// And the twin in TF32: of contexts, and of gradients, of weights sums of 65,536 terms.
+const TF32_WITHIN: [f64; 2] = [0.1, 2.0];
+
 /// What a case computes.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -32,13 +36,16 @@ enum Kind {
 }
 
 pub(super) fn benches() -> Vec<Bench> {
-    [
+    let kinds = [
         ("forward", Kind::Forward),
         ("backward-weights", Kind::Weights),
         ("backward-full", Kind::Full),
-    ]
-    .map(|(name, kind)| bench(format!("{name}-{BATCH}x{STEPS}x{FEATURES}x{STATES}"), kind))
-    .into()
+    ];
+    let both = |(name, kind)| {
+        let id = format!("{name}-{BATCH}x{STEPS}x{FEATURES}x{STATES}");
+        [bench(id.clone(), kind), fast_bench(id, kind)]
+    };
+    kinds.into_iter().flat_map(both).collect()
 }
 
 fn bench(id: String, kind: Kind) -> Bench {
@@ -53,11 +60,68 @@ fn bench(id: String, kind: Kind) -> Bench {
         modes: vec![Mode::Cold],
         work: kind.work(),
         cold_bytes: COLD_BYTES,
-        build: Arc::new(move |seed, oracle| kind.buffers(seed, oracle)),
+        build: Arc::new(move |seed, oracle| kind.buffers(seed, oracle, Class::Exact)),
         kernel: Variant::kernel(move |library| kind.prepared(library)),
         others: kind.baselines(),
         under_floor: None,
     }
+}
+
+/// The twin on tensor cores, as accurate as f32; beside it the one in TF32.
+fn fast_bench(id: String, kind: Kind) -> Bench {
+    let tf32 = Variant {
+        within: Some(TF32_WITHIN[usize::from(kind != Kind::Forward)]),
+        ..Variant::also("tf32", move |library| {
+            kind.prepared_fast(library, ffi::M2_PRECISION_TF32)
+        })
+    };
+    Bench {
+        entry: if kind == Kind::Forward {
+            "m2_temporal_scan_fast_f32"
+        } else {
+            "m2_scan_backward_fast_f32"
+        },
+        class: Class::Fast,
+        // Its multiply-adds are not those of the f32 units.
+        work: Work {
+            fmas: 0,
+            ..kind.work()
+        },
+        build: Arc::new(move |seed, oracle| kind.buffers(seed, oracle, Class::Fast)),
+        kernel: Variant::kernel(move |library| {
+            kind.prepared_fast(library, ffi::M2_PRECISION_3XTF32)
+        }),
+        others: vec![tf32],
+        ..bench(id, kind)
+    }
+}
+
+/// An output and its expectation: the oracle's bytes, or the bounds of the formula.
+fn output(
+    name: &'static str,
+    count: usize,
+    oracle: Oracle,
+    values: Option<Expected<'_>>,
+) -> Buffer {
+    match (oracle, values) {
+        (Oracle::Run, Some(Expected::Exact(values))) => Buffer::output(name, values),
+        (Oracle::Run, Some(Expected::Near(values))) => {
+            let (reference, bound) = values.iter().map(|x| (x.value, x.bound)).unzip();
+            let mut buffer = Buffer::output_bound(name, Element::F32, reference, bound);
+            // What the twin in TF32, which has a distance of its own, is compared with.
+            let bytes = |x: &Near| (x.value as f32).to_ne_bytes();
+            buffer.expected = Some(values.iter().flat_map(bytes).collect());
+            buffer
+        }
+        _ => Buffer::output(name, &vec![0.0f32; count]),
+    }
+}
+
+/// What an output must be.
+#[derive(Clone, Copy)]
+enum Expected<'a> {
+    Exact(&'a [f32]),
+    Near(&'a [Near]),
 }
 
 /// Inputs of both directions.
@@ -118,40 +182,48 @@ impl Kind {
         }
     }
 
-    fn buffers(self, seed: u64, oracle: Oracle) -> Vec<Buffer> {
+    fn buffers(self, seed: u64, oracle: Oracle, class: Class) -> Vec<Buffer> {
         let data = Data::draw(seed);
         let mut buffers = data.inputs();
+        let runs = |wanted: Class| oracle == Oracle::Run && class == wanted;
         if self == Kind::Forward {
-            let out = match oracle {
-                Oracle::Skip => vec![0.0; BATCH * STATES],
-                Oracle::Run => temporal_scan(&data.scan()).out,
-            };
-            buffers.push(Buffer::output("out", &out));
+            let exact = runs(Class::Exact).then(|| temporal_scan(&data.scan()));
+            let near = runs(Class::Fast)
+                .then(|| reference::temporal_scan(&data.scan(), Precision::ThreeTf32));
+            let exact = exact.as_ref().map(|x| Expected::Exact(&x.out));
+            let near = near.as_ref().map(|x| Expected::Near(&x.out));
+            buffers.push(output("out", BATCH * STATES, oracle, exact.or(near)));
             return buffers;
         }
         let d_out = Random::named(seed, "d_out").uniforms(BATCH * STATES, -1.0, 1.0);
         buffers.push(Buffer::input("d_out", &d_out));
-        let (weights, history, current) = match oracle {
-            Oracle::Skip => (
-                [0; 3].map(|_| vec![0.0; MATRIX]),
-                vec![0.0; ROWS * FEATURES],
-                vec![0.0; BATCH * FEATURES],
-            ),
-            Oracle::Run => {
-                let upstream = Upstream {
-                    out: &d_out,
-                    final_state: None,
-                };
-                let all = gradients(&data.scan(), &upstream);
-                (all.weights, all.history, all.current)
-            }
+        let upstream = Upstream {
+            out: &d_out,
+            final_state: None,
         };
-        for (name, sums) in ["d_w_a", "d_w_b", "d_w_c"].into_iter().zip(&weights) {
-            buffers.push(Buffer::output(name, sums));
+        let exact = runs(Class::Exact).then(|| gradients(&data.scan(), &upstream));
+        let near = runs(Class::Fast)
+            .then(|| reference::gradients(&data.scan(), &upstream, Precision::ThreeTf32));
+        let of = |name: &'static str,
+                  count: usize,
+                  exact: Option<&Vec<f32>>,
+                  near: Option<&Vec<Near>>| {
+            let exact = exact.map(|x| Expected::Exact(x));
+            let near = near.map(|x| Expected::Near(x));
+            output(name, count, oracle, exact.or(near))
+        };
+        let (exact, near) = (exact.as_ref(), near.as_ref());
+        for (i, name) in ["d_w_a", "d_w_b", "d_w_c"].into_iter().enumerate() {
+            let exact = exact.map(|x| &x.weights[i]);
+            let near = near.map(|x| &x.weights[i]);
+            buffers.push(of(name, MATRIX, exact, near));
         }
         if self == Kind::Full {
-            buffers.push(Buffer::output("d_history", &history));
-            buffers.push(Buffer::output("d_current", &current));
+            let rows = ROWS * FEATURES;
+            let (history, near_history) = (exact.map(|x| &x.history), near.map(|x| &x.history));
+            buffers.push(of("d_history", rows, history, near_history));
+            let (current, near_current) = (exact.map(|x| &x.current), near.map(|x| &x.current));
+            buffers.push(of("d_current", BATCH * FEATURES, current, near_current));
         }
         buffers
     }
@@ -162,12 +234,12 @@ impl Kind {
             Kind::Forward => vec![Variant::baseline(
                 "thread a state",
                 FORWARD_WITHIN,
-                move |library| forward(library, "m2_baseline_temporal_scan"),
+                move |library| forward(library, Entry::Named("m2_baseline_temporal_scan")),
             )],
             Kind::Weights => vec![Variant::baseline(
                 "thread a weight",
                 WEIGHTS_WITHIN,
-                move |library| self.backward(library, "m2_baseline_scan_backward"),
+                move |library| self.backward(library, Entry::Named("m2_baseline_scan_backward")),
             )],
             Kind::Full => Vec::new(),
         }
@@ -175,22 +247,28 @@ impl Kind {
 
     fn prepared(self, library: &Library) -> parity::Result<Prepared> {
         if self == Kind::Forward {
-            forward(library, "m2_temporal_scan_f32")
+            forward(library, Entry::Named("m2_temporal_scan_f32"))
         } else {
-            self.backward(library, "m2_scan_backward_f32")
+            self.backward(library, Entry::Named("m2_scan_backward_f32"))
         }
     }
 
-    /// The exact entry and its baseline take the same params.
-    fn backward(self, library: &Library, entry: &str) -> parity::Result<Prepared> {
-        // SAFETY: the types are the header's prototypes.
-        let (backward, workspace_bytes) = unsafe {
-            (
-                library.function::<ffi::m2_scan_backward_f32_fn>(entry)?,
-                library.function::<ffi::m2_scan_backward_workspace_bytes_fn>(
-                    "m2_scan_backward_workspace_bytes",
-                )?,
-            )
+    fn prepared_fast(self, library: &Library, precision: u32) -> parity::Result<Prepared> {
+        if self == Kind::Forward {
+            forward(library, Entry::Fast(precision as i32))
+        } else {
+            self.backward(library, Entry::Fast(precision as i32))
+        }
+    }
+
+    /// All entries take the same params.
+    fn backward(self, library: &Library, entry: Entry) -> parity::Result<Prepared> {
+        let backward = backward_entry(library, entry)?;
+        // SAFETY: the type is the header's prototype.
+        let workspace_bytes = unsafe {
+            library.function::<ffi::m2_scan_backward_workspace_bytes_fn>(
+                "m2_scan_backward_workspace_bytes",
+            )?
         };
         let full = self == Kind::Full;
         // The workspace's size depends on which gradients are asked for, not on where they go.
@@ -199,9 +277,8 @@ impl Kind {
         // SAFETY: it reads sizes and compares pointers with null.
         let workspace_bytes = unsafe { workspace_bytes(&params) };
         let call = move |x: &[*mut c_void], stream| {
-            let params = backward_params(x, full, workspace_bytes);
-            // SAFETY: bench-kit passes live buffers of these sizes, and a workspace.
-            unsafe { backward(&params, stream) }
+            // bench-kit passes live buffers of these sizes, and a workspace.
+            backward(&backward_params(x, full, workspace_bytes), stream)
         };
         Ok(Prepared {
             workspace_bytes,
@@ -210,10 +287,62 @@ impl Kind {
     }
 }
 
-/// The exact entry and its baseline take the same params.
-fn forward(library: &Library, entry: &str) -> parity::Result<Prepared> {
-    // SAFETY: the type is the header's prototype.
-    let scan = unsafe { library.function::<ffi::m2_temporal_scan_f32_fn>(entry)? };
+/// An entry of the library.
+#[derive(Clone, Copy)]
+enum Entry {
+    /// That of this name, with the exact entry's prototype.
+    Named(&'static str),
+    /// The fast one, with an enumerator of `m2_precision`.
+    Fast(i32),
+}
+
+type Entered<Params> = Box<dyn Fn(&Params, *mut c_void) -> c_int>;
+
+fn forward_entry(
+    library: &Library,
+    entry: Entry,
+) -> parity::Result<Entered<ffi::m2_temporal_scan_params>> {
+    Ok(match entry {
+        Entry::Named(name) => {
+            // SAFETY: the type is the header's prototype.
+            let scan = unsafe { library.function::<ffi::m2_temporal_scan_f32_fn>(name)? };
+            // SAFETY: the caller's params are of live buffers.
+            Box::new(move |params, stream| unsafe { scan(params, stream) })
+        }
+        Entry::Fast(precision) => {
+            let name = "m2_temporal_scan_fast_f32";
+            // SAFETY: as above.
+            let scan = unsafe { library.function::<ffi::m2_temporal_scan_fast_f32_fn>(name)? };
+            // SAFETY: as above.
+            Box::new(move |params, stream| unsafe { scan(params, precision, stream) })
+        }
+    })
+}
+
+fn backward_entry(
+    library: &Library,
+    entry: Entry,
+) -> parity::Result<Entered<ffi::m2_scan_backward_params>> {
+    Ok(match entry {
+        Entry::Named(name) => {
+            // SAFETY: the type is the header's prototype.
+            let backward = unsafe { library.function::<ffi::m2_scan_backward_f32_fn>(name)? };
+            // SAFETY: the caller's params are of live buffers.
+            Box::new(move |params, stream| unsafe { backward(params, stream) })
+        }
+        Entry::Fast(precision) => {
+            let name = "m2_scan_backward_fast_f32";
+            // SAFETY: as above.
+            let backward = unsafe { library.function::<ffi::m2_scan_backward_fast_f32_fn>(name)? };
+            // SAFETY: as above.
+            Box::new(move |params, stream| unsafe { backward(params, precision, stream) })
+        }
+    })
+}
+
+/// All entries take the same params.
+fn forward(library: &Library, entry: Entry) -> parity::Result<Prepared> {
+    let scan = forward_entry(library, entry)?;
     let call = move |x: &[*mut c_void], stream| {
         let params = ffi::m2_temporal_scan_params {
             struct_size: size_of::<ffi::m2_temporal_scan_params>() as u32,
@@ -237,8 +366,8 @@ fn forward(library: &Library, entry: &str) -> parity::Result<Prepared> {
             out: x[5].cast(),
             final_state: ptr::null_mut(),
         };
-        // SAFETY: bench-kit passes live buffers of these sizes.
-        unsafe { scan(&params, stream) }
+        // bench-kit passes live buffers of these sizes.
+        scan(&params, stream)
     };
     Ok(Prepared {
         workspace_bytes: 0,

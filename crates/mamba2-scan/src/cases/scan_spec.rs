@@ -116,7 +116,7 @@ const LARGE: usize = 1 << 26;
 pub(super) const STAGED: Path = Path::new("staged", ffi::M2_BACKWARD_STAGED as i32);
 // Their shared memory is that of compute capability 9.0.
 pub(super) const FUSED: Path = Path::needing("fused", ffi::M2_BACKWARD_FUSED as i32, 90);
-const AUTOMATIC: Path = Path::needing("automatic", 0, 90);
+pub(super) const AUTOMATIC: Path = Path::needing("automatic", 0, 90);
 
 impl Spec {
     pub(super) fn new(id: impl Into<String>, sizes: [usize; 4]) -> Spec {
@@ -458,7 +458,7 @@ impl Spec {
         }
     }
 
-    fn tags(&self) -> Tags {
+    pub(super) fn tags(&self) -> Tags {
         let [batch, steps, features, states] = self.sizes;
         let work = batch * steps * features * states.next_multiple_of(16);
         let mut tags = self.tags;

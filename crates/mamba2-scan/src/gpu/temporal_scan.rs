@@ -1,6 +1,7 @@
 //! The gated scan, forward and backward.
 
 use super::{int64, length};
+use crate::oracle::reference::Precision;
 use crate::oracle::temporal_scan::Readout;
 use crate::shape::{at_least, product, rows};
 use crate::{ffi, raw};
@@ -197,6 +198,37 @@ pub fn temporal_scan(
     scan: &TemporalScan<'_>,
     outputs: &mut Outputs<'_>,
 ) -> Result<()> {
+    forward(stream, scan, None, outputs)
+}
+
+/// [`temporal_scan`] on tensor cores, within the bounds of `mamba2_scan.h`; see `m2_temporal_scan_fast_f32`.
+///
+/// # Errors
+/// As [`temporal_scan`].
+pub fn temporal_scan_fast(
+    stream: &Arc<CudaStream>,
+    scan: &TemporalScan<'_>,
+    precision: Precision,
+    outputs: &mut Outputs<'_>,
+) -> Result<()> {
+    forward(stream, scan, Some(precision), outputs)
+}
+
+fn precision_enumerator(precision: Precision) -> i32 {
+    let precision = match precision {
+        Precision::ThreeTf32 => ffi::M2_PRECISION_3XTF32,
+        Precision::Tf32 => ffi::M2_PRECISION_TF32,
+    };
+    precision as i32
+}
+
+/// Exact without a precision.
+fn forward(
+    stream: &Arc<CudaStream>,
+    scan: &TemporalScan<'_>,
+    precision: Option<Precision>,
+    outputs: &mut Outputs<'_>,
+) -> Result<()> {
     raw::abi_version()?;
     scan.check()?;
     at_least("out", length(outputs.out.as_ref()), scan.readout_elements())?;
@@ -228,9 +260,17 @@ pub fn temporal_scan(
         out: call.optional_output("out", outputs.out.as_mut())?,
         final_state: call.optional_output("final_state", outputs.final_state.as_mut())?,
     };
-    // SAFETY: every pointer is of a live buffer in the stream's context, at least as long as the sizes say, and its
-    // guard is held until the work is queued.
-    call.run(|stream| unsafe { raw::temporal_scan_status(&params, stream) }.unwrap_or(-1))
+    // Every pointer is of a live buffer in the stream's context, at least as long as the sizes say, and its guard is
+    // held until the work is queued.
+    call.run(|stream| {
+        let status = match precision.map(precision_enumerator) {
+            // SAFETY: as said above.
+            None => unsafe { raw::temporal_scan_status(&params, stream) },
+            // SAFETY: as said above.
+            Some(x) => unsafe { raw::temporal_scan_fast_status(&params, x, stream) },
+        };
+        status.unwrap_or(-1)
+    })
 }
 
 /// Bytes of workspace that [`scan_backward`] needs for these sizes and gradients.
@@ -252,6 +292,41 @@ pub fn scan_backward(
     stream: &Arc<CudaStream>,
     scan: &TemporalScan<'_>,
     upstream: &Upstream<'_>,
+    gradients: &mut Gradients<'_>,
+    workspace: &mut Workspace,
+) -> Result<()> {
+    backward(stream, scan, upstream, None, gradients, workspace)
+}
+
+/// [`scan_backward`] on tensor cores, within the bounds of `mamba2_scan.h`; see `m2_scan_backward_fast_f32`. Its
+/// workspace is that of [`scan_backward_workspace_bytes`].
+///
+/// # Errors
+/// As [`scan_backward`].
+pub fn scan_backward_fast(
+    stream: &Arc<CudaStream>,
+    scan: &TemporalScan<'_>,
+    upstream: &Upstream<'_>,
+    precision: Precision,
+    gradients: &mut Gradients<'_>,
+    workspace: &mut Workspace,
+) -> Result<()> {
+    backward(
+        stream,
+        scan,
+        upstream,
+        Some(precision),
+        gradients,
+        workspace,
+    )
+}
+
+/// Exact without a precision.
+fn backward(
+    stream: &Arc<CudaStream>,
+    scan: &TemporalScan<'_>,
+    upstream: &Upstream<'_>,
+    precision: Option<Precision>,
     gradients: &mut Gradients<'_>,
     workspace: &mut Workspace,
 ) -> Result<()> {
@@ -301,6 +376,14 @@ pub fn scan_backward(
     params.d_history = call.optional_output("d_history", gradients.history.as_mut())?;
     params.d_current = call.optional_output("d_current", gradients.current.as_mut())?;
     params.d_x0 = call.optional_output("d_x0", gradients.x0.as_mut())?;
-    // SAFETY: as in `temporal_scan`; the workspace has the size that the library asks for.
-    call.run(|stream| unsafe { raw::scan_backward_status(&params, stream) }.unwrap_or(-1))
+    // As in `forward`; the workspace has the size that the library asks for.
+    call.run(|stream| {
+        let status = match precision.map(precision_enumerator) {
+            // SAFETY: as said above.
+            None => unsafe { raw::scan_backward_status(&params, stream) },
+            // SAFETY: as said above.
+            Some(x) => unsafe { raw::scan_backward_fast_status(&params, x, stream) },
+        };
+        status.unwrap_or(-1)
+    })
 }

@@ -2,9 +2,10 @@
 //
 // CUB includes <iostream> for messages that it never prints here; library.json keeps that header
 // out, whose initialiser would be the library's only use of the C++ runtime.
-#include <cub/device/device_segmented_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+
+#include <cub/device/device_segmented_reduce.cuh>
 
 #include "cub_columns.h"
 

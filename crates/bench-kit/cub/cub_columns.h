@@ -1,7 +1,8 @@
 /* cub: column sums by CUB's segmented reduce, a design that reduce's kernels replace. For the bench
  * alone: an order of its own, f32 additions, as many nodes as CUB makes.
  *
- * x [rows, cols] packed f32, out [cols] f32, device pointers; rows * cols < 2^63. 0 or a cudaError_t.
+ * x [rows, cols] packed f32, out [cols] f32, device pointers; rows * cols < 2^63. 0 or a
+ * cudaError_t.
  */
 #ifndef CUB_COLUMNS_H_
 #define CUB_COLUMNS_H_

@@ -12,10 +12,10 @@
 // The last: at B = 8 two blocks would do and three fit, and where the next kernel's blocks start
 // early, some multiprocessors got three. One block each is worse (12.5 / 80 / 312), and so is any
 // such bound with 16-bit states.
-// No help: 8 parts (up to 7 % worse with 16-bit states) or 4; the later of 2, 4 or 8 parts asked for
-// when an earlier one has come; stores by bulk copies (382 against 375 at B = 256); an evict-first
-// policy on the bulk loads (286 against 275). Unrolling by 16 rows and not 8 is worth 1.3 of 11.1 at
-// B = 8 from the cache, nothing else.
+// No help: 8 parts (up to 7 % worse with 16-bit states) or 4; the later of 2, 4 or 8 parts asked
+// for when an earlier one has come; stores by bulk copies (382 against 375 at B = 256); an
+// evict-first policy on the bulk loads (286 against 275). Unrolling by 16 rows and not 8 is
+// worth 1.3 of 11.1 at B = 8 from the cache, nothing else.
 #pragma once
 
 #include <ck/bulk.cuh>

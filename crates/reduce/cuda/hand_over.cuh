@@ -1,9 +1,9 @@
 // Splits hand their sums to a reader through the workspace.
 //
-// A sum travels as two neighbouring 64-bit words, (full << 32) | half of its bits, stored and loaded
-// relaxed, in one access: each word carries its own flag, so no fence, no counter and no last block is needed, and the
-// reader pays one trip to L2. The reader sets each word back to 0, so the next launch finds the
-// workspace as the first did.
+// A sum travels as two neighbouring 64-bit words, (full << 32) | half of its bits, stored and
+// loaded relaxed, in one access: each word carries its own flag, so no fence, no counter and no
+// last block is needed, and the reader pays one trip to L2. The reader sets each word back to 0, so
+// the next launch finds the workspace as the first did.
 #pragma once
 
 #include <ck/memory.cuh>
@@ -36,8 +36,8 @@ CK_DEVICE void restore(Halves h, float& a) { a = __uint_as_float(h.first); }
 // Threads of a reader that share a column: each has a run of up to kMostOfLane splits.
 CK_HOST_DEVICE int run_of(int splits) { return splits < kMostOfLane ? splits : kMostOfLane; }
 
-// The words of a column and split. The j-th splits of every run lie together, by columns and then by
-// runs: neighbouring threads of a reader read neighbouring pairs.
+// The words of a column and split. The j-th splits of every run lie together, by columns and then
+// by runs: neighbouring threads of a reader read neighbouring pairs.
 CK_DEVICE uint64_t* words_at(const Plan& plan, int64_t item, int64_t col, int split) {
   const int each = run_of(plan.splits);
   const int log2 = log2_of(each);

@@ -16,7 +16,7 @@ namespace reduce {
 constexpr int kDegree = 3;
 constexpr int kSplineThreads = 256;
 constexpr int64_t kSplineReading = 512 * 132;  // threads at once: two blocks a multiprocessor
-constexpr int kSplineRows = 512;  // of a chunk, at most
+constexpr int kSplineRows = 512;               // of a chunk, at most
 
 struct Spline {
   const float* x;

@@ -50,8 +50,9 @@ inline int64_t most_chunks(int64_t rows) {
   return rows > 4096 && chunks < 32 ? 32 : chunks;
 }
 
-// Threads that read at once, at most: 256 a multiprocessor of the largest GPUs. On an H200 that is 8
-// MiB under way; more than about 12 and reading slows down by a fifth (8192x12288: 92 us, then 114).
+// Threads that read at once, at most: 256 a multiprocessor of the largest GPUs. On an H200 that is
+// 8 MiB under way; more than about 12 and reading slows down by a fifth (8192x12288: 92 us, then
+// 114).
 constexpr int64_t kReading = 256 * 132;
 // Blocks of a flat matrix: one a multiprocessor, two where a block has little to do at once or much
 // to do in all.
@@ -62,8 +63,8 @@ constexpr int64_t kWide = 4096;
 // Accumulators of staged chunks: 24 KiB.
 constexpr int64_t kStagedSums = 3072;
 
-// Columns of a tile; 0: flat. Wide tiles read long runs of a row, narrow ones make enough blocks, and
-// fill the multiprocessors evenly where there is one for each column tile.
+// Columns of a tile; 0: flat. Wide tiles read long runs of a row, narrow ones make enough blocks,
+// and fill the multiprocessors evenly where there is one for each column tile.
 inline int tile_for(const Extent& e, int path) {
   switch (path) {
     case RED_PATH_FLAT:

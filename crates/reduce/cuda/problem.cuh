@@ -61,7 +61,7 @@ struct Plan {
 
 constexpr int kMaxThreads = 384;
 constexpr int kSlots = 16;  // threads of a tile that share four columns
-constexpr int kGroup = 4;  // elements of a load, columns of a thread
+constexpr int kGroup = 4;   // elements of a load, columns of a thread
 constexpr int kMaxFlatColumns = 128;
 constexpr int kMaxStaged = 8;
 

@@ -98,9 +98,9 @@ CK_DEVICE void stage_flat(const Items& items, const Plan& plan, const Matrix<T>&
   }
 }
 
-// Tile: a thread has four columns, and two lanes of them, slot and slot + 16, which it merges itself.
-// Its run goes down the rows of a chunk, sixteen at a time, so that a block reads them in order.
-// Without quads its columns are every (tile / 4)th from its group on.
+// Tile: a thread has four columns, and two lanes of them, slot and slot + 16, which it merges
+// itself. Its run goes down the rows of a chunk, sixteen at a time, so that a block reads them in
+// order. Without quads its columns are every (tile / 4)th from its group on.
 constexpr int kLanesOfSlot = ck::kColumnLanes / kSlots;
 static_assert(kLanesOfSlot == 2, "the tree merges lanes 16 apart first");
 struct Seat {

@@ -8,12 +8,16 @@
 //   four lanes a thread, down the rows of a chunk     4.2         4.9        65.2          192
 //   the same, ring of 8 loads in place of 16          4.5         4.8        63.8          245
 //   80 registers in place of 128 at most              4.2         5.1        65.2          243
-// Of 4.2 for 524288x3, 2.2 pass until everything is in shared memory, 1.1 until it is summed there,
-// 0.9 until the reader has written; of 4.9 for 8192x256, 1.5, 1.5 and 1.9. So narrow matrices are
-// bound by the trip of the partial sums through L2 and by the chains of additions, which few warps
-// cannot hide. Large ones are bound by how their streams meet in memory: splits that lie a power of
-// two apart slow each other down (8192x12288: 93 with one split, 112 with two), so wide matrices
-// have no splits.
+//   two lanes a thread, words in pairs, one flat block
+//     a multiprocessor                                3.9         4.5        61.9
+// Of 4.2 for 524288x3, 2.2 passed until everything was in shared memory, 1.1 until it was summed
+// there, 0.9 until the reader had written; of 4.9 for 8192x256, 1.5, 1.5 and 1.9. So narrow
+// matrices are bound by the trip of the partial sums through L2 and by the chains of additions,
+// which few warps cannot hide. More than about 12 MiB under way at once slows reading down by a
+// fifth, where rows are far apart (8192x12288: 92 with 9 MiB, 114 with 12); so does less than 8.
+// Did not help: waiting for one word of a reader's eight before asking for the others, with or
+// without a sleep (0.3 to 1 more); splits in the order of rows, not of tiles; loads of two or one
+// elements a thread of flat matrices (4.4 and 4.8 for 524288x3); three blocks a multiprocessor.
 #pragma once
 
 #include <ck/pipeline.cuh>
@@ -116,7 +120,7 @@ sum_columns(const Items items, const Plan plan) {
   A* const stage = reinterpret_cast<A*>(ring + kTogether * kRingGroups * blockDim.x);
   if (kPlain) ck::dependency_wait();
   auto feed = open_feed<kRing>(ring, start, flat ? ck::kColumnLanes * m.cols : kSlots * m.ld,
-                        (flat ? 1 : kLanesOfSlot) * chain_of(span) / kTogether);
+                               (flat ? 1 : kLanesOfSlot) * chain_of(span) / kTogether);
   int64_t kept = m.rows;
   if (!kPlain && plan.counted) {
     const int64_t first = span.first << chunk_log2;

@@ -29,10 +29,10 @@ struct LaunchConfig {
   void* stream = nullptr;
 };
 
-// Where there are no more blocks than multiprocessors, asks for so much shared memory that none gets
-// two: as the launch before ends, some would get two of the next kernel's blocks and others none.
-// Only for kernels that use much shared memory anyway, for the multiprocessors change its share of
-// the cache with such a launch.
+// Where there are no more blocks than multiprocessors, asks for so much shared memory that none
+// gets two: as the launch before ends, some would get two of the next kernel's blocks and others
+// none. Only for kernels that use much shared memory anyway, for the multiprocessors change its
+// share of the cache with such a launch.
 inline void one_block_each(const Device& device, LaunchConfig* config) {
   const unsigned over_half = static_cast<unsigned>(device.shared_bytes_optin) / 2 + 1024;
   const bool few = config->grid <= static_cast<unsigned>(device.sm_count);

@@ -19,9 +19,9 @@ using ck_sim::prefetch_l2;
 using ck_sim::spin_hint;
 using ck_sim::store_relaxed;
 using ck_sim::store_relaxed_pair;
-using ck_sim::WordPair;
 using ck_sim::store_release;
 using ck_sim::store_stream;
+using ck_sim::WordPair;
 
 #else
 

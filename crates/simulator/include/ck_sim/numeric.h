@@ -217,9 +217,7 @@ CK_SIM_INLINE double __ddiv_rn(double a, double b) { return a / b; }
 CK_SIM_INLINE double __drcp_rn(double a) { return 1.0 / a; }
 CK_SIM_INLINE double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 CK_SIM_INLINE double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
-CK_SIM_INLINE float __double2float_rn(double a) {
-  return ck_sim::canonical(static_cast<float>(a));
-}
+CK_SIM_INLINE float __double2float_rn(double a) { return ck_sim::canonical(static_cast<float>(a)); }
 CK_SIM_INLINE float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 
 // Conversions.

@@ -19,9 +19,12 @@ using ck_sim::prefetch_l2;
 using ck_sim::spin_hint;
 using ck_sim::store_relaxed;
 using ck_sim::store_relaxed_pair;
+// The recorded runs are of this order.
+// clang-format off
+using ck_sim::WordPair;
+// clang-format on
 using ck_sim::store_release;
 using ck_sim::store_stream;
-using ck_sim::WordPair;
 
 #else
 

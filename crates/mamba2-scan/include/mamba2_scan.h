@@ -123,7 +123,7 @@ enum m2_device_status {
   X(53, final_state) X(54, beta) X(55, d_out) X(56, d_final) X(57, d_w_a) X(58, d_w_b)       \
   X(59, d_w_c) X(60, d_bias_a) X(61, d_bias_b) X(62, d_bias_c) X(63, d_history)              \
   X(64, d_current) X(65, d_x0) X(66, workspace) X(67, workspace_bytes)          \
-  X(68, precision)
+  X(68, precision) X(69, projections) X(70, readouts)
 
 enum m2_argument {
 #define M2_ARGUMENT_ENUMERATOR(number, name) M2_ARG_##name = number,
@@ -297,6 +297,56 @@ enum m2_precision {
 int m2_temporal_scan_fast_f32(const m2_temporal_scan_params* params, int32_t precision, void* stream);
 int m2_scan_backward_fast_nodes(const m2_scan_backward_params* params);
 int m2_scan_backward_fast_f32(const m2_scan_backward_params* params, int32_t precision, void* stream);
+
+/* THE SCANS OF THE COMPOSED PATH, whose projections and sums are matrix products of whoever calls: cuBLAS's in
+ * mamba2_scan::gpu::composed (Rust). A thread a sample and state; class exact: the bytes of
+ * mamba2_scan::oracle::composed, which has the formulas above with
+ *   A = projections[b,t,s] + bias_a[s], V = projections[b,t,S+s] + bias_b[s], C = readouts[b,s] + bias_c[s],
+ * each one rounded addition, or none without the bias. 1 node. Any size: every extent and
+ * B * K * 2 S, B * S and B * H at most M2_MAX_COMPOSED, else CK_BAD_SIZE. */
+#define M2_MAX_COMPOSED 549755813888 /* 2^39 elements */
+
+/* Arrays but `current` are packed. All pointers are device pointers to f32, aligned to it. */
+typedef struct m2_composed_scan_params {
+  uint32_t struct_size; /* sizeof(m2_composed_scan_params) */
+  int32_t readout;      /* m2_readout; CK_UNSUPPORTED: SUM, which is a product of the contexts with ones */
+  int64_t batch;        /* B >= 0; zero queues nothing and succeeds */
+  int64_t steps;        /* K >= 1 */
+  int64_t features;     /* H >= 1 */
+  int64_t states;       /* S >= 1 */
+  int64_t current_stride;   /* between samples; 0 = H */
+  const float* projections; /* [B, K, 2 S]: history w_a, history w_b */
+  const float* readouts;    /* [B, S]: current w_c; with `out` alone */
+  const float* current;     /* [B, H]; TILE_ADD with `out` alone */
+  const float* bias_a;      /* [S], or null */
+  const float* bias_b;      /* [S], or null */
+  const float* bias_c;      /* [S], or null */
+  const float* x0;          /* [B, S], or null */
+  float* out;               /* see m2_readout; null where only the final state is wanted */
+  float* final_state;       /* [B, S], or null */
+} m2_composed_scan_params;
+
+/* Arrays are packed. Outputs overlap neither inputs nor each other. */
+typedef struct m2_composed_scan_backward_params {
+  uint32_t struct_size; /* sizeof(m2_composed_scan_backward_params) */
+  int32_t readout;      /* m2_readout: what d_out is the gradient of */
+  int64_t batch;
+  int64_t steps;
+  int64_t features;
+  int64_t states;
+  const float* bias_a;
+  const float* bias_b;
+  const float* bias_c;
+  const float* x0;
+  const float* d_out;   /* [B, S] | [B] | [B, H] */
+  const float* d_final; /* [B, S], or null */
+  float* projections;   /* [B, K, 2 S]: as above; becomes dA, dV */
+  float* readouts;      /* [B, S]: as above; becomes dC */
+  float* d_x0;          /* [B, S], or null */
+} m2_composed_scan_backward_params;
+
+int m2_composed_scan_f32(const m2_composed_scan_params* params, void* stream);
+int m2_composed_scan_backward_f32(const m2_composed_scan_backward_params* params, void* stream);
 
 /* BASELINES, for the bench alone: the designs that the scan replaces; within a tolerance, not exact. */
 

@@ -4,6 +4,7 @@
 //! [`oracle`](crate::oracle). Expectations come from `mamba2_scan.h` alone.
 
 mod baselines;
+mod composed;
 mod fast_scan;
 mod refusals;
 mod scan_refusals;
@@ -22,5 +23,6 @@ pub fn cases() -> Vec<Case> {
     cases.extend(scan_refusals::cases());
     cases.extend(fast_scan::cases());
     cases.extend(baselines::cases());
+    cases.extend(composed::cases());
     cases
 }

@@ -9,6 +9,7 @@ pub const M2_MAX_STEPS: u32 = 64;
 pub const M2_MAX_STATES: u32 = 64;
 pub const M2_MAX_FEATURES: u32 = 1024;
 pub const M2_MAX_ROWS: u32 = 1073741824;
+pub const M2_MAX_COMPOSED: u64 = 549755813888;
 pub const M2_F32: m2_dtype = 0;
 pub const M2_BF16: m2_dtype = 1;
 pub const M2_F16: m2_dtype = 2;
@@ -91,6 +92,8 @@ pub const M2_ARG_d_x0: m2_argument = 65;
 pub const M2_ARG_workspace: m2_argument = 66;
 pub const M2_ARG_workspace_bytes: m2_argument = 67;
 pub const M2_ARG_precision: m2_argument = 68;
+pub const M2_ARG_projections: m2_argument = 69;
+pub const M2_ARG_readouts: m2_argument = 70;
 pub type m2_argument = ::std::os::raw::c_uint;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -408,6 +411,121 @@ const _: () = {
 pub const M2_PRECISION_3XTF32: m2_precision = 0;
 pub const M2_PRECISION_TF32: m2_precision = 1;
 pub type m2_precision = ::std::os::raw::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct m2_composed_scan_params {
+    pub struct_size: u32,
+    pub readout: i32,
+    pub batch: i64,
+    pub steps: i64,
+    pub features: i64,
+    pub states: i64,
+    pub current_stride: i64,
+    pub projections: *const f32,
+    pub readouts: *const f32,
+    pub current: *const f32,
+    pub bias_a: *const f32,
+    pub bias_b: *const f32,
+    pub bias_c: *const f32,
+    pub x0: *const f32,
+    pub out: *mut f32,
+    pub final_state: *mut f32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of m2_composed_scan_params"]
+        [::std::mem::size_of::<m2_composed_scan_params>() - 120usize];
+    ["Alignment of m2_composed_scan_params"]
+        [::std::mem::align_of::<m2_composed_scan_params>() - 8usize];
+    ["Offset of field: m2_composed_scan_params::struct_size"]
+        [::std::mem::offset_of!(m2_composed_scan_params, struct_size) - 0usize];
+    ["Offset of field: m2_composed_scan_params::readout"]
+        [::std::mem::offset_of!(m2_composed_scan_params, readout) - 4usize];
+    ["Offset of field: m2_composed_scan_params::batch"]
+        [::std::mem::offset_of!(m2_composed_scan_params, batch) - 8usize];
+    ["Offset of field: m2_composed_scan_params::steps"]
+        [::std::mem::offset_of!(m2_composed_scan_params, steps) - 16usize];
+    ["Offset of field: m2_composed_scan_params::features"]
+        [::std::mem::offset_of!(m2_composed_scan_params, features) - 24usize];
+    ["Offset of field: m2_composed_scan_params::states"]
+        [::std::mem::offset_of!(m2_composed_scan_params, states) - 32usize];
+    ["Offset of field: m2_composed_scan_params::current_stride"]
+        [::std::mem::offset_of!(m2_composed_scan_params, current_stride) - 40usize];
+    ["Offset of field: m2_composed_scan_params::projections"]
+        [::std::mem::offset_of!(m2_composed_scan_params, projections) - 48usize];
+    ["Offset of field: m2_composed_scan_params::readouts"]
+        [::std::mem::offset_of!(m2_composed_scan_params, readouts) - 56usize];
+    ["Offset of field: m2_composed_scan_params::current"]
+        [::std::mem::offset_of!(m2_composed_scan_params, current) - 64usize];
+    ["Offset of field: m2_composed_scan_params::bias_a"]
+        [::std::mem::offset_of!(m2_composed_scan_params, bias_a) - 72usize];
+    ["Offset of field: m2_composed_scan_params::bias_b"]
+        [::std::mem::offset_of!(m2_composed_scan_params, bias_b) - 80usize];
+    ["Offset of field: m2_composed_scan_params::bias_c"]
+        [::std::mem::offset_of!(m2_composed_scan_params, bias_c) - 88usize];
+    ["Offset of field: m2_composed_scan_params::x0"]
+        [::std::mem::offset_of!(m2_composed_scan_params, x0) - 96usize];
+    ["Offset of field: m2_composed_scan_params::out"]
+        [::std::mem::offset_of!(m2_composed_scan_params, out) - 104usize];
+    ["Offset of field: m2_composed_scan_params::final_state"]
+        [::std::mem::offset_of!(m2_composed_scan_params, final_state) - 112usize];
+};
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct m2_composed_scan_backward_params {
+    pub struct_size: u32,
+    pub readout: i32,
+    pub batch: i64,
+    pub steps: i64,
+    pub features: i64,
+    pub states: i64,
+    pub bias_a: *const f32,
+    pub bias_b: *const f32,
+    pub bias_c: *const f32,
+    pub x0: *const f32,
+    pub d_out: *const f32,
+    pub d_final: *const f32,
+    pub projections: *mut f32,
+    pub readouts: *mut f32,
+    pub d_x0: *mut f32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of m2_composed_scan_backward_params"]
+        [::std::mem::size_of::<m2_composed_scan_backward_params>() - 112usize];
+    ["Alignment of m2_composed_scan_backward_params"]
+        [::std::mem::align_of::<m2_composed_scan_backward_params>() - 8usize];
+    ["Offset of field: m2_composed_scan_backward_params::struct_size"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, struct_size) - 0usize];
+    ["Offset of field: m2_composed_scan_backward_params::readout"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, readout) - 4usize];
+    ["Offset of field: m2_composed_scan_backward_params::batch"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, batch) - 8usize];
+    ["Offset of field: m2_composed_scan_backward_params::steps"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, steps) - 16usize];
+    ["Offset of field: m2_composed_scan_backward_params::features"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, features) - 24usize];
+    ["Offset of field: m2_composed_scan_backward_params::states"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, states) - 32usize];
+    ["Offset of field: m2_composed_scan_backward_params::bias_a"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, bias_a) - 40usize];
+    ["Offset of field: m2_composed_scan_backward_params::bias_b"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, bias_b) - 48usize];
+    ["Offset of field: m2_composed_scan_backward_params::bias_c"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, bias_c) - 56usize];
+    ["Offset of field: m2_composed_scan_backward_params::x0"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, x0) - 64usize];
+    ["Offset of field: m2_composed_scan_backward_params::d_out"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, d_out) - 72usize];
+    ["Offset of field: m2_composed_scan_backward_params::d_final"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, d_final) - 80usize];
+    ["Offset of field: m2_composed_scan_backward_params::projections"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, projections) - 88usize];
+    ["Offset of field: m2_composed_scan_backward_params::readouts"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, readouts) - 96usize];
+    ["Offset of field: m2_composed_scan_backward_params::d_x0"]
+        [::std::mem::offset_of!(m2_composed_scan_backward_params, d_x0) - 104usize];
+};
 unsafe extern "C" {
     pub fn m2_abi_version() -> u32;
     pub fn m2_build_info() -> *const ::std::os::raw::c_char;
@@ -438,6 +556,14 @@ unsafe extern "C" {
     pub fn m2_scan_backward_fast_f32(
         params: *const m2_scan_backward_params,
         precision: i32,
+        stream: *mut ::std::os::raw::c_void,
+    ) -> ::std::os::raw::c_int;
+    pub fn m2_composed_scan_f32(
+        params: *const m2_composed_scan_params,
+        stream: *mut ::std::os::raw::c_void,
+    ) -> ::std::os::raw::c_int;
+    pub fn m2_composed_scan_backward_f32(
+        params: *const m2_composed_scan_backward_params,
         stream: *mut ::std::os::raw::c_void,
     ) -> ::std::os::raw::c_int;
     pub fn m2_baseline_temporal_scan(
@@ -481,6 +607,14 @@ pub type m2_scan_backward_fast_nodes_fn =
 pub type m2_scan_backward_fast_f32_fn = unsafe extern "C" fn(
     params: *const m2_scan_backward_params,
     precision: i32,
+    stream: *mut ::std::os::raw::c_void,
+) -> ::std::os::raw::c_int;
+pub type m2_composed_scan_f32_fn = unsafe extern "C" fn(
+    params: *const m2_composed_scan_params,
+    stream: *mut ::std::os::raw::c_void,
+) -> ::std::os::raw::c_int;
+pub type m2_composed_scan_backward_f32_fn = unsafe extern "C" fn(
+    params: *const m2_composed_scan_backward_params,
     stream: *mut ::std::os::raw::c_void,
 ) -> ::std::os::raw::c_int;
 pub type m2_baseline_temporal_scan_fn = unsafe extern "C" fn(

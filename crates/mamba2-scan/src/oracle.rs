@@ -1,6 +1,7 @@
 //! What every exact entry returns, to the byte, in plain Rust. Values of 16-bit types are given and returned as the
 //! f32 that they stand for.
 
+pub mod composed;
 pub mod reference;
 pub mod state_update;
 pub mod temporal_scan;

@@ -7,4 +7,6 @@ for manifest in crates/*/*.backend.json; do
   DOCS_RS=1 NVCC=/nonexistent RUSTDOCFLAGS="-D warnings" \
     cargo doc --quiet --no-deps --package "$name" --features cuda-13000
 done
+DOCS_RS=1 NVCC=/nonexistent RUSTDOCFLAGS="-D warnings" \
+  cargo doc --quiet --no-deps --package mamba2-scan --features composed,cuda-13000
 DOCS_RS=1 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --workspace

@@ -60,6 +60,14 @@ pub enum Error {
         /// The driver's or the library's text for it.
         message: String,
     },
+    /// A library that is loaded when it is needed is missing, or failed.
+    #[error("{library}: {message}")]
+    Foreign {
+        /// Its name.
+        library: &'static str,
+        /// What is missing, or its own word for the failure.
+        message: String,
+    },
     /// The kernel library refused an argument with a code of its own (1000 and above).
     #[error("{message} (status {code})")]
     Library {

@@ -32,6 +32,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "composed")]
+pub mod composed;
 mod state_update;
 mod temporal_scan;
 

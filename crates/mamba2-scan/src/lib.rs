@@ -13,6 +13,7 @@
 //! |---|---|---|
 //! | [`oracle`] | nothing | the algorithms in plain Rust, and the f64 formulas with their bounds |
 //! | `gpu` | feature `cuda` | the typed layer: cudarc slices and views, shapes checked |
+//! | `gpu::composed` | feature `composed` | the gated scan as cuBLAS products, for sizes beyond the fused kernels' |
 //! | `raw` | feature `cuda` | the C ABI behind `Result`: pointers and a stream |
 //! | [`ffi`] | nothing | the declarations of `mamba2_scan.h` |
 //!
@@ -24,6 +25,8 @@
 pub mod bench;
 #[cfg(feature = "cases")]
 pub mod cases;
+#[cfg(any(feature = "composed", test))]
+mod compose;
 #[allow(missing_docs, non_camel_case_types, non_upper_case_globals)]
 pub mod ffi;
 #[cfg(feature = "cuda")]

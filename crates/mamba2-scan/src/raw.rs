@@ -250,3 +250,39 @@ pub(crate) unsafe fn scan_backward_fast_status(
         ffi::m2_scan_backward_fast_f32(params, precision, stream)
     }))
 }
+
+/// Queues `m2_composed_scan_f32` on `stream`.
+///
+/// # Safety
+/// As [`state_update`], for these params.
+///
+/// # Errors
+/// What the library's status says.
+pub unsafe fn composed_scan(
+    params: &ffi::m2_composed_scan_params,
+    stream: *mut c_void,
+) -> Result<()> {
+    // SAFETY: the caller promises all that the header asks for.
+    let status: Result<c_int> = library!(params, stream => Ok(unsafe {
+        ffi::m2_composed_scan_f32(params, stream)
+    }));
+    launch::status(status?, error_string)
+}
+
+/// Queues `m2_composed_scan_backward_f32` on `stream`.
+///
+/// # Safety
+/// As [`state_update`], for these params.
+///
+/// # Errors
+/// What the library's status says.
+pub unsafe fn composed_scan_backward(
+    params: &ffi::m2_composed_scan_backward_params,
+    stream: *mut c_void,
+) -> Result<()> {
+    // SAFETY: the caller promises all that the header asks for.
+    let status: Result<c_int> = library!(params, stream => Ok(unsafe {
+        ffi::m2_composed_scan_backward_f32(params, stream)
+    }));
+    launch::status(status?, error_string)
+}

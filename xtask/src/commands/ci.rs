@@ -164,6 +164,24 @@ fn steps(root: &Path, nvcc: &Path, clang_format: &Path, args: &Args) -> anyhow::
             .env("DOCS_RS", "1"),
         );
     }
+    steps.push(
+        cargo(
+            "clippy-composed",
+            &[
+                "clippy",
+                "--locked",
+                "--all-targets",
+                "--package",
+                "mamba2-scan",
+                "--features",
+                "composed,cuda-13000",
+                "--",
+                "-D",
+                "warnings",
+            ],
+        )
+        .env("DOCS_RS", "1"),
+    );
     steps.extend([
         cargo("test", &["test", "--locked", "--workspace"]).env("INSTA_UPDATE", "no"),
         if args.release {

@@ -105,11 +105,11 @@ impl<'a> TemporalScan<'a> {
         product(&[self.features, self.states])
     }
 
-    fn contexts(&self) -> usize {
+    pub(super) fn contexts(&self) -> usize {
         product(&[self.batch, self.states])
     }
 
-    fn readout_elements(&self) -> usize {
+    pub(super) fn readout_elements(&self) -> usize {
         match self.readout {
             Readout::Context => self.contexts(),
             Readout::Sum => self.batch,
@@ -127,7 +127,7 @@ impl<'a> TemporalScan<'a> {
     }
 
     /// Every input must hold what the sizes say.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let sample = rows(self.steps, self.step_stride, self.features);
         let history = rows(self.batch, self.history_stride, sample);
         let current = rows(self.batch, self.current_stride, self.features);
@@ -140,6 +140,33 @@ impl<'a> TemporalScan<'a> {
             at_least(name, length(bias.as_ref()), self.states)?;
         }
         at_least("x0", length(self.x0.as_ref()), self.contexts())
+    }
+
+    /// Every buffer of a backward call likewise.
+    pub(super) fn check_backward(
+        &self,
+        upstream: &Upstream<'_>,
+        gradients: &Gradients<'_>,
+    ) -> Result<()> {
+        self.check()?;
+        at_least("d_out", Some(upstream.d_out.len()), self.readout_elements())?;
+        let contexts = self.contexts();
+        at_least("d_final", length(upstream.d_final.as_ref()), contexts)?;
+        for (name, sums) in ["d_w_a", "d_w_b", "d_w_c"]
+            .into_iter()
+            .zip(&gradients.weights)
+        {
+            at_least(name, length(sums.as_ref()), self.matrix())?;
+        }
+        let names = ["d_bias_a", "d_bias_b", "d_bias_c"];
+        for (name, sums) in names.into_iter().zip(&gradients.biases) {
+            at_least(name, length(sums.as_ref()), self.states)?;
+        }
+        let history = product(&[self.batch, self.steps, self.features]);
+        at_least("d_history", length(gradients.history.as_ref()), history)?;
+        let current = product(&[self.batch, self.features]);
+        at_least("d_current", length(gradients.current.as_ref()), current)?;
+        at_least("d_x0", length(gradients.x0.as_ref()), contexts)
     }
 
     fn backward_params(&self, gradients: &Gradients<'_>) -> ffi::m2_scan_backward_params {
@@ -331,25 +358,7 @@ fn backward(
     workspace: &mut Workspace,
 ) -> Result<()> {
     raw::abi_version()?;
-    scan.check()?;
-    at_least("d_out", Some(upstream.d_out.len()), scan.readout_elements())?;
-    let contexts = scan.contexts();
-    at_least("d_final", length(upstream.d_final.as_ref()), contexts)?;
-    for (name, sums) in ["d_w_a", "d_w_b", "d_w_c"]
-        .into_iter()
-        .zip(&gradients.weights)
-    {
-        at_least(name, length(sums.as_ref()), scan.matrix())?;
-    }
-    let names = ["d_bias_a", "d_bias_b", "d_bias_c"];
-    for (name, sums) in names.into_iter().zip(&gradients.biases) {
-        at_least(name, length(sums.as_ref()), scan.states)?;
-    }
-    let history = product(&[scan.batch, scan.steps, scan.features]);
-    at_least("d_history", length(gradients.history.as_ref()), history)?;
-    let current = product(&[scan.batch, scan.features]);
-    at_least("d_current", length(gradients.current.as_ref()), current)?;
-    at_least("d_x0", length(gradients.x0.as_ref()), contexts)?;
+    scan.check_backward(upstream, gradients)?;
     let mut params = scan.backward_params(gradients);
     params.workspace_bytes = raw::scan_backward_workspace_bytes(&params)?;
     let mut call = Call::on(stream, raw::error_string)?;

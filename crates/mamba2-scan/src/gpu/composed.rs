@@ -2,9 +2,10 @@
 //! replace, done well, and the path for sizes that they refuse. Any K, H and S.
 //!
 //! Class tolerance: products are cuBLAS's in f32, in its own order of sums, which changes with its version, the device
-//! and the sizes; the scans between them are exact. Several graph nodes a call: forward two that lay the weights side by
-//! side, two products (one for each step in place of the first where the history has gaps between its samples), the scan,
-//! and two for the sum readout; backward as many and up to eleven for what is asked for. cuBLAS may take two for a product.
+//! and the sizes; the scans between them are exact. Several graph nodes a call: forward two that lay the weights side
+//! by side, two products (one for each step in place of the first where the history has gaps between its samples), the
+//! scan, and two for the sum readout; backward five and up to eleven for what is asked for. cuBLAS may take two for a
+//! product.
 //!
 //! All memory is the caller's, cuBLAS's own workspace included: a call allocates nothing and can be captured into a
 //! graph, after one that was not (cuBLAS loads its kernels when they are first needed) and with cudarc's event tracking

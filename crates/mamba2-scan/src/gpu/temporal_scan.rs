@@ -128,9 +128,17 @@ impl<'a> TemporalScan<'a> {
 
     /// Every input must hold what the sizes say.
     pub(super) fn check(&self) -> Result<()> {
-        let sample = rows(self.steps, self.step_stride, self.features);
-        let history = rows(self.batch, self.history_stride, sample);
-        let current = rows(self.batch, self.current_stride, self.features);
+        // A stride of 0 is what the library takes it for: packed.
+        let or = |stride: usize, packed: usize| if stride == 0 { packed } else { stride };
+        let step_stride = or(self.step_stride, self.features);
+        let history_stride = or(self.history_stride, product(&[self.steps, step_stride]));
+        let sample = rows(self.steps, step_stride, self.features);
+        let history = rows(self.batch, history_stride, sample);
+        let current = rows(
+            self.batch,
+            or(self.current_stride, self.features),
+            self.features,
+        );
         at_least("history", Some(self.history.len()), history)?;
         at_least("current", Some(self.current.len()), current)?;
         for (name, weights) in ["w_a", "w_b", "w_c"].into_iter().zip(&self.weights) {

@@ -5,6 +5,8 @@ use crate::{Error, Result};
 /// Elements from the first of the first row to the last of the last; 0 without rows. Saturates, so that sizes beyond
 /// memory are too long for every buffer.
 pub(crate) fn rows(count: usize, stride: usize, extent: usize) -> usize {
+    // A stride of 0 is what the library takes it for: packed.
+    let stride = if stride == 0 { extent } else { stride };
     match count {
         0 => 0,
         _ => extent.saturating_add((count - 1).saturating_mul(stride)),

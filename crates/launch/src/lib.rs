@@ -9,6 +9,7 @@
 //! panics for want of one.
 
 mod error;
+pub mod lengths;
 mod probe;
 
 #[cfg(feature = "cuda")]

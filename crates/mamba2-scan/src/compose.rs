@@ -7,7 +7,7 @@
 use crate::Result;
 use crate::ffi::{m2_composed_scan_backward_params, m2_composed_scan_params};
 use crate::oracle::temporal_scan::Readout;
-use crate::shape::product;
+use launch::lengths::product;
 use std::ptr;
 
 /// A row-major matrix in device memory.

@@ -35,8 +35,6 @@ pub mod oracle;
 #[cfg(feature = "cuda")]
 pub mod raw;
 #[cfg(any(feature = "cuda", test))]
-mod shape;
-
 pub use launch::{Error, Result, probe};
 
 /// The longest row of a state.

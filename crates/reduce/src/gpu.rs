@@ -24,7 +24,8 @@
 use crate::raw::{Entry, Splines};
 use crate::{Element, Sum, ffi, raw};
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
-use launch::{Call, Error, Result, Workspace};
+use launch::lengths::{at_least, extent};
+use launch::{Call, Result, Workspace};
 use std::ptr;
 use std::sync::Arc;
 
@@ -216,22 +217,6 @@ fn params<T: Element>(
     }
 }
 
-/// Elements from the first to the last of so many rows. Saturates, so that sizes beyond memory are too
-/// long for every buffer.
-fn extent(rows: usize, ld: usize, cols: usize) -> usize {
-    match rows {
-        0 => 0,
-        rows => (rows - 1).saturating_mul(ld).saturating_add(cols),
-    }
-}
-
-fn at_least(argument: &'static str, length: Option<usize>, needed: usize) -> Result<()> {
-    match length {
-        Some(length) if length < needed => Err(Error::too_short(argument, length, needed)),
-        _ => Ok(()),
-    }
-}
-
 fn length<T>(slice: Option<&impl DeviceSlice<T>>) -> Option<usize> {
     slice.map(DeviceSlice::len)
 }
@@ -284,7 +269,7 @@ pub fn columns<T: Element, O: ResultOf<T>>(
     at_least(
         "x",
         Some(problem.x.len()),
-        extent(stored, problem.ld, problem.cols),
+        extent(problem.cols, &[(stored, problem.ld)]),
     )?;
     at_least("weights", length(problem.weights.as_ref()), problem.rows)?;
     at_least("mask", length(problem.mask.as_ref()), problem.rows)?;
@@ -327,7 +312,7 @@ pub fn segments<T: Element, O: ResultOf<T>>(
     at_least(
         "x",
         Some(problem.x.len()),
-        extent(problem.rows, problem.ld, problem.cols),
+        extent(problem.cols, &[(problem.rows, problem.ld)]),
     )?;
     at_least("offsets", Some(problem.offsets.len()), 1)?;
     at_least(
@@ -364,7 +349,7 @@ pub fn rows<T: Element, O: ResultOf<T>>(
     at_least(
         "x",
         Some(problem.x.len()),
-        extent(problem.rows, problem.ld, problem.cols),
+        extent(problem.cols, &[(problem.rows, problem.ld)]),
     )?;
     at_least("out", Some(out.len()), problem.rows)?;
     let shape = [problem.rows, problem.cols, problem.ld];
@@ -505,26 +490,4 @@ pub fn kan_spline_grad(
     let out = call.output("out", out)?;
     // SAFETY: as in `columns`.
     call.run(|stream| unsafe { raw::kan_spline_grad_status(inputs, out, sizes, space, stream) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_row_needs_no_gap_behind_it() {
-        assert_eq!(extent(3, 12, 10), 34);
-        assert_eq!(extent(0, 12, 10), 0);
-        assert_eq!(extent(usize::MAX, usize::MAX, 1), usize::MAX);
-    }
-
-    #[test]
-    fn a_short_buffer_is_named_with_what_it_was_and_must_be() {
-        let error = at_least("mask", Some(11), 12).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "mask: was 11 elements, must be at least 12"
-        );
-        assert_eq!(at_least("mask", None, 12), Ok(()));
-    }
 }

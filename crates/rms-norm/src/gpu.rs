@@ -20,11 +20,12 @@
 //! Views of one buffer cannot be both an input and an output here, so in-place calls have types of
 //! their own: [`Target::InPlace`] and [`Residual::InPlace`].
 
-use crate::shape::{at_least, extent, packed};
+use crate::shape::{extent, packed, repeated_extent};
 use crate::{Dtype, GammaMode, ResidualMode, ffi, raw};
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 #[cfg(doc)]
 use launch::Error;
+use launch::lengths::at_least;
 use launch::{Call, Result, Workspace};
 use std::ptr;
 use std::sync::Arc;
@@ -83,13 +84,9 @@ impl<'a, W: Weight> Repeated<'a, W> {
         }
     }
 
-    fn check(&self, argument: &'static str) -> Result<()> {
-        let [columns, counts @ ..] = self.sizes;
-        at_least(
-            argument,
-            Some(self.elements.len()),
-            extent(columns, counts, self.strides),
-        )
+    fn check(&self, argument: &'static str, n: usize) -> Result<()> {
+        let needed = repeated_extent(self.sizes, self.strides, n);
+        at_least(argument, Some(self.elements.len()), needed)
     }
 }
 
@@ -306,11 +303,11 @@ pub fn norm<T: Element, W: Weight, R: Weight>(
         p.x = call.input("x", x)?.cast();
     }
     if let Some(gamma) = &problem.gamma {
-        gamma.check("gamma")?;
+        gamma.check("gamma", problem.n)?;
         p.gamma = call.input("gamma", &gamma.elements)?.cast();
     }
     if let Some(add) = &problem.add {
-        add.check("add")?;
+        add.check("add", problem.n)?;
         p.add = call.input("add", &add.elements)?.cast();
     }
     match &mut outputs.y {
@@ -415,11 +412,11 @@ pub fn norm_ggml(
     at_least("rstd", rstd.as_ref().map(|s| s.len()), total)?;
     p.x = call.input("x", x)?.cast();
     if let Some(gamma) = &problem.gamma {
-        gamma.check("gamma")?;
+        gamma.check("gamma", problem.n)?;
         p.gamma = call.input("gamma", &gamma.elements)?.cast();
     }
     if let Some(add) = &problem.add {
-        add.check("add")?;
+        add.check("add", problem.n)?;
         p.add = call.input("add", &add.elements)?.cast();
     }
     p.y = call.output("y", y)?.cast();

@@ -1,16 +1,17 @@
 //! Lengths of buffers against the sizes of a call, before anything reaches the library.
 
-use crate::{Error, Result};
-
-/// Elements from the first to past the last of rows of `columns` elements: counts and strides of the
-/// dimensions. 0 without rows. Saturates, so that sizes beyond memory are too long for every buffer.
+/// Elements from the first to past the last of rows of `columns` elements.
 pub(crate) fn extent(columns: usize, counts: [usize; 3], strides: [usize; 3]) -> usize {
-    if counts.contains(&0) {
-        return 0;
-    }
-    (0..3).fold(columns, |sum, d| {
-        sum.saturating_add((counts[d] - 1).saturating_mul(strides[d]))
-    })
+    let [rows, channels, samples] = std::array::from_fn(|d| (counts[d], strides[d]));
+    launch::lengths::extent(columns, &[rows, channels, samples])
+}
+
+/// As [`extent`], of a tensor that repeats along rows of `n`: 0 columns stand for n, 0 of another size
+/// for 1.
+pub(crate) fn repeated_extent(sizes: [usize; 4], strides: [usize; 3], n: usize) -> usize {
+    let [columns, counts @ ..] = sizes;
+    let columns = if columns == 0 { n } else { columns };
+    extent(columns, counts.map(|count| count.max(1)), strides)
 }
 
 /// Strides of packed rows.
@@ -19,23 +20,23 @@ pub(crate) fn packed(columns: usize, counts: [usize; 3]) -> [usize; 3] {
     [columns, channel, channel.saturating_mul(counts[1])]
 }
 
-/// The buffer must hold at least this many elements. `None`: it is left out.
-pub(crate) fn at_least(argument: &'static str, length: Option<usize>, needed: usize) -> Result<()> {
-    match length {
-        Some(length) if length < needed => Err(Error::too_short(argument, length, needed)),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use launch::lengths::at_least;
 
     #[test]
     fn the_last_row_needs_no_gap_behind_it() {
         assert_eq!(extent(10, [3, 2, 1], [12, 40, 99]), 10 + 24 + 40);
         assert_eq!(extent(10, [3, 2, 2], packed(10, [3, 2, 2])), 10 * 3 * 2 * 2);
         assert_eq!(extent(10, [3, 0, 1], [12, 40, 99]), 0);
+    }
+
+    #[test]
+    fn sizes_of_0_of_what_repeats_are_the_row_and_one_of_each() {
+        assert_eq!(repeated_extent([0; 4], [0; 3], 10), 10);
+        assert_eq!(repeated_extent([4, 3, 0, 2], [0; 3], 10), 4 * 3 * 2);
+        assert_eq!(repeated_extent([4, 3, 2, 1], [5, 20, 0], 10), 4 + 10 + 20);
     }
 
     #[test]

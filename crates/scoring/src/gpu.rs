@@ -28,11 +28,12 @@
 //! # }
 //! ```
 
-use crate::shape::{Sizes, at_least};
+use crate::shape::Sizes;
 use crate::{Element, Similarity, ffi, raw};
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut, DeviceSlice};
 #[cfg(doc)]
 use launch::Error;
+use launch::lengths::at_least;
 use launch::{Call, Result, Workspace};
 use std::ptr;
 use std::sync::Arc;

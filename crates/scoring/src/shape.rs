@@ -1,6 +1,6 @@
 //! Lengths of buffers against the sizes of a call, before anything reaches the library.
 
-use crate::{Error, Result};
+use launch::lengths::extent;
 
 /// The sizes of a call.
 #[derive(Debug, Clone, Copy)]
@@ -19,34 +19,21 @@ pub(crate) struct Sizes {
     pub(crate) positions: usize,
 }
 
-/// Elements from the first of the first row to the last of the last; 0 without rows. Saturates, so
-/// that sizes beyond memory are too long for every buffer.
-fn extent(counts_and_strides: &[(usize, usize)], dim: usize) -> usize {
-    if counts_and_strides.iter().any(|&(count, _)| count == 0) {
-        return 0;
-    }
-    counts_and_strides
-        .iter()
-        .fold(dim, |sum, &(count, stride)| {
-            sum.saturating_add((count - 1).saturating_mul(stride))
-        })
-}
-
 impl Sizes {
     pub(crate) fn query_elements(&self) -> usize {
-        extent(&[(self.questions, self.query_stride)], self.dim)
+        extent(self.dim, &[(self.questions, self.query_stride)])
     }
 
     pub(crate) fn candidate_elements(&self) -> usize {
         match self.question_stride {
             Some(stride) => extent(
-                &[
-                    (self.questions, stride),
-                    (self.max_k, self.candidate_stride),
-                ],
                 self.dim,
+                &[
+                    (self.max_k, self.candidate_stride),
+                    (self.questions, stride),
+                ],
             ),
-            None => extent(&[(self.rows, self.candidate_stride)], self.dim),
+            None => extent(self.dim, &[(self.rows, self.candidate_stride)]),
         }
     }
 
@@ -55,17 +42,10 @@ impl Sizes {
     }
 }
 
-/// The buffer must hold at least this many elements. `None`: it is left out.
-pub(crate) fn at_least(argument: &'static str, length: Option<usize>, needed: usize) -> Result<()> {
-    match length {
-        Some(length) if length < needed => Err(Error::too_short(argument, length, needed)),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use launch::lengths::at_least;
 
     const SIZES: Sizes = Sizes {
         questions: 3,

@@ -36,11 +36,11 @@
 
 use super::{Gradients, Outputs, TemporalScan, Upstream, length};
 use crate::compose::{self, Engine, Inputs, Matrix, Product, Sum, Targets};
-use crate::shape::{at_least, product, rows};
 use crate::{Error, Result, ffi, raw};
 use cudarc::cublas::{result, sys};
 use cudarc::driver::CudaStream;
 use cudarc::driver::sys as driver;
+use launch::lengths::{at_least, extent, product};
 use launch::{Call, Workspace};
 use libloading::Library;
 use std::ffi::c_void;
@@ -280,15 +280,15 @@ fn check_sizes(scan: &TemporalScan<'_>) -> Result<()> {
         let limit = format!("such that no array has more than {most} elements");
         return Err(Error::invalid("batch", batch, limit));
     }
-    let sample = rows(steps, scan.step_stride, features);
-    for (name, stride, extent) in [
+    let sample = extent(features, &[(steps, scan.step_stride)]);
+    for (name, stride, least) in [
         ("step_stride", scan.step_stride, features),
         ("history_stride", scan.history_stride, sample),
         ("current_stride", scan.current_stride, features),
     ] {
         // Beyond 2^60, where buffers of more than one row are too short anyway, products pass 64 bits.
-        if stride < extent || stride > 1 << 60 {
-            return Err(Error::invalid(name, stride, format!("at least {extent}")));
+        if stride < least || stride > 1 << 60 {
+            return Err(Error::invalid(name, stride, format!("at least {least}")));
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! Mamba-2's decode step.
 
 use super::{int64, length};
-use crate::shape::{at_least, product, rows};
 use crate::{Io, State, ffi, raw};
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 #[cfg(doc)]
 use launch::Error;
+use launch::lengths::{at_least, extent, product};
 use launch::{Call, Result};
 use std::ptr;
 use std::sync::Arc;
@@ -158,26 +158,26 @@ impl<'a, T: Io> StateUpdate<'a, T> {
             Decay::A(a) | Decay::Log(a) => a.len(),
         };
         let of_slot = product(&[channels, self.state_dim]);
-        let x = rows(batch, self.x_stride, channels);
+        let x = extent(channels, &[(batch, self.x_stride)]);
         at_least("x", Some(self.x.len()), x)?;
-        at_least("dt", Some(dt), rows(batch, self.dt_stride, of_dt))?;
+        at_least("dt", Some(dt), extent(of_dt, &[(batch, self.dt_stride)]))?;
         at_least("a", Some(decay), self.heads)?;
-        let b = rows(batch, self.b_stride, of_groups);
+        let b = extent(of_groups, &[(batch, self.b_stride)]);
         at_least("b", Some(self.b.len()), b)?;
-        let c = rows(batch, self.c_stride, of_groups);
+        let c = extent(of_groups, &[(batch, self.c_stride)]);
         at_least("c", Some(self.c.len()), c)?;
         at_least("dt_bias", length(self.dt_bias.as_ref()), self.heads)?;
         at_least("d", length(self.d.as_ref()), of_d)?;
-        let z = rows(batch, self.z_stride, channels);
+        let z = extent(channels, &[(batch, self.z_stride)]);
         at_least("z", length(self.z.as_ref()), z)?;
         at_least("slots_in", length(self.slots.from.as_ref()), batch)?;
         at_least("slots_out", length(self.slots.to.as_ref()), batch)?;
         at_least(
             "state",
             Some(state),
-            rows(self.pool, self.slot_stride, of_slot),
+            extent(of_slot, &[(self.pool, self.slot_stride)]),
         )?;
-        at_least("y", Some(y), rows(batch, self.y_stride, channels))
+        at_least("y", Some(y), extent(channels, &[(batch, self.y_stride)]))
     }
 
     /// The params struct with every pointer null.

@@ -3,11 +3,11 @@
 use super::{int64, length};
 use crate::oracle::reference::Precision;
 use crate::oracle::temporal_scan::Readout;
-use crate::shape::{at_least, product, rows};
 use crate::{ffi, raw};
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 #[cfg(doc)]
 use launch::Error;
+use launch::lengths::{at_least, extent, product};
 use launch::{Call, Result, Workspace};
 use std::ptr;
 use std::sync::Arc;
@@ -128,17 +128,9 @@ impl<'a> TemporalScan<'a> {
 
     /// Every input must hold what the sizes say.
     pub(super) fn check(&self) -> Result<()> {
-        // A stride of 0 is what the library takes it for: packed.
-        let or = |stride: usize, packed: usize| if stride == 0 { packed } else { stride };
-        let step_stride = or(self.step_stride, self.features);
-        let history_stride = or(self.history_stride, product(&[self.steps, step_stride]));
-        let sample = rows(self.steps, step_stride, self.features);
-        let history = rows(self.batch, history_stride, sample);
-        let current = rows(
-            self.batch,
-            or(self.current_stride, self.features),
-            self.features,
-        );
+        let steps = (self.steps, self.step_stride);
+        let history = extent(self.features, &[steps, (self.batch, self.history_stride)]);
+        let current = extent(self.features, &[(self.batch, self.current_stride)]);
         at_least("history", Some(self.history.len()), history)?;
         at_least("current", Some(self.current.len()), current)?;
         for (name, weights) in ["w_a", "w_b", "w_c"].into_iter().zip(&self.weights) {

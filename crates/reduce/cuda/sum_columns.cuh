@@ -13,7 +13,11 @@
 // Of 4.2 for 524288x3, 2.2 passed until everything was in shared memory, 1.1 until it was summed
 // there, 0.9 until the reader had written; of 4.9 for 8192x256, 1.5, 1.5 and 1.9. So narrow
 // matrices are bound by the trip of the partial sums through L2 and by the chains of additions,
-// which few warps cannot hide. More than about 12 MiB under way at once slows reading down by a
+// which few warps cannot hide.
+//
+// The last row is of a form that took the ring's length at run time. Only reading, by blocks of the
+// same shape: 31.0 for 524288x64, 14.5 for 8192x1792, 88.2 for 8192x12288, 59.4 for 65536x1024 and
+// 116.4 for 1048576x128. More than about 12 MiB under way at once slows reading down by a
 // fifth, where rows are far apart (8192x12288: 92 with 9 MiB, 114 with 12); so does less than 8.
 // Did not help: waiting for one word of a reader's eight before asking for the others, with or
 // without a sleep (0.3 to 1 more); splits in the order of rows, not of tiles; loads of two or one

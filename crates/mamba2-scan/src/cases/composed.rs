@@ -1,6 +1,7 @@
 //! The composed path's scans: the bytes of their oracle, and every way to be refused.
 
 use super::refusals::*;
+use super::scan_spec::{GATES, READOUTS};
 use crate::ffi::*;
 use crate::oracle::composed::{self, ComposedScan};
 use crate::oracle::temporal_scan::{Readout, Upstream};
@@ -10,15 +11,6 @@ use std::ptr::{null, null_mut};
 
 const FORWARD: &str = "m2_composed_scan_f32";
 const BACKWARD: &str = "m2_composed_scan_backward_f32";
-const READOUTS: [(&str, Readout); 3] = [
-    ("context", Readout::Context),
-    ("sum", Readout::Sum),
-    ("tile-add", Readout::TileAdd),
-];
-/// Pre-sigmoid gates.
-const GATES: [f32; 12] = [
-    0.0, -0.0, 1e-6, 15.0, -15.0, 20.0, -20.0, 88.0, -88.0, 104.0, -104.0, 1e30,
-];
 
 #[derive(Clone)]
 struct Spec {

@@ -11,15 +11,6 @@ use std::ptr::null;
 
 const FORWARD: &str = "m2_temporal_scan_fast_f32";
 const BACKWARD: &str = "m2_scan_backward_fast_f32";
-const READOUTS: [(&str, Readout); 3] = [
-    ("context", Readout::Context),
-    ("sum", Readout::Sum),
-    ("tile-add", Readout::TileAdd),
-];
-/// Pre-sigmoid gates, as those of the exact cases.
-const GATES: [f32; 12] = [
-    0.0, -0.0, 1e-6, 15.0, -15.0, 20.0, -20.0, 88.0, -88.0, 104.0, -104.0, 1e30,
-];
 
 fn enumerator(precision: Precision) -> i32 {
     let precision = match precision {
@@ -59,24 +50,9 @@ fn backward_buffers(spec: &Spec, precision: Precision, seed: u64) -> Vec<Bound> 
         final_state: spec.has(D_FINAL).then_some(&data.d_final[..]),
     };
     let gradients = reference::gradients(&spec.problem(&data), &upstream, precision);
-    let mut bound = spec.inputs(&data);
-    bound.push(Bound(Buffer::input("d_out", &data.d_out), |p, x| {
-        p.d_out = x
-    }));
-    if spec.has(D_FINAL) {
-        let buffer = Buffer::input("d_final", &data.d_final);
-        bound.push(Bound(buffer, |p, x| p.d_final = x));
-    }
-    let sets: [(&'static str, Set); 6] = [
-        ("d_w_a", |p, x| p.d_parameters[0] = x),
-        ("d_w_b", |p, x| p.d_parameters[1] = x),
-        ("d_w_c", |p, x| p.d_parameters[2] = x),
-        ("d_bias_a", |p, x| p.d_parameters[3] = x),
-        ("d_bias_b", |p, x| p.d_parameters[4] = x),
-        ("d_bias_c", |p, x| p.d_parameters[5] = x),
-    ];
+    let mut bound = spec.backward_inputs(&data);
     let sums = gradients.weights.iter().chain(&gradients.biases);
-    for (i, ((name, set), sums)) in sets.into_iter().zip(sums).enumerate() {
+    for (i, ((name, set), sums)) in GRADIENT_SETS.into_iter().zip(sums).enumerate() {
         if spec.has(D_W_A << i) {
             let before = &data.before[i];
             let (values, bounds) = apart(&reference::accumulated(spec.beta, before, sums));
@@ -263,48 +239,12 @@ fn specs() -> Vec<Spec> {
             .readout(Readout::TileAdd)
             .simulate(),
     );
-    for (name, gaps) in [
-        ("of-four", [8, 4, 12]),
-        ("odd", [1, 3, 5]),
-        ("of-samples", [4, 0, 0]),
-        ("of-steps", [0, 1, 0]),
-        ("of-current", [0, 0, 2]),
-    ] {
-        let spec = Spec::new(format!("gaps-{name}"), [6, 3, 36, 5]).gaps(gaps);
-        specs.push(spec.with(EVERYTHING).sanitize());
-    }
-    for (i, gate) in GATES.into_iter().enumerate() {
-        let spec = Spec::new(format!("gates-{i}"), [5, 8, 8, 16]);
-        specs.push(spec.with(EVERYTHING).edit(move |data| {
-            data.weights[0].fill(0.0);
-            data.biases[0].fill(gate);
-        }));
-    }
-    let spec = |name: &str| Spec::new(format!("values-{name}"), [9, 3, 8, 5]).with(EVERYTHING);
-    for (name, value) in [("nan", f32::NAN), ("subnormal", 1e-40), ("large", 1e15)] {
-        specs.push(spec(&format!("{name}-in-history")).edit(move |data| data.history[25] = value));
-        specs.push(spec(&format!("{name}-in-current")).edit(move |data| data.current[9] = value));
-        specs.push(spec(&format!("{name}-in-w-b")).edit(move |data| data.weights[1][7] = value));
-        specs.push(spec(&format!("{name}-in-x0")).edit(move |data| data.x0[6] = value));
-        specs.push(spec(&format!("{name}-in-d-out")).edit(move |data| data.d_out[11] = value));
-    }
-    specs.push(spec("all-zero").edit(|data| {
-        for values in data.weights.iter_mut().chain(&mut data.biases) {
-            values.fill(0.0);
-        }
-    }));
-    specs.push(spec("small-products").edit(|data| {
-        for values in &mut data.weights {
-            for value in values {
-                *value *= -1e-30;
-            }
-        }
-        for value in &mut data.history {
-            *value *= 1e-15;
-        }
-    }));
+    specs.extend(with_gaps(6));
+    specs.extend(with_gates(5));
+    let values = [("nan", f32::NAN), ("subnormal", 1e-40), ("large", 1e15)];
+    specs.extend(with_values(&values));
     // What a multiplication of big parts alone leaves out: big parts cancel, small ones do not.
-    specs.push(spec("cancelling").edit(|data| {
+    specs.push(values_spec("cancelling").edit(|data| {
         for row in data.history.chunks_mut(8) {
             for pair in row.chunks_mut(2) {
                 (pair[0], pair[1]) = (1.0 + 3e-4, -1.0);

@@ -259,6 +259,19 @@ impl Spec {
         }
     }
 
+    /// Those of the forward call, and what comes from behind.
+    pub(super) fn backward_inputs(&self, data: &Data) -> Vec<Bound> {
+        let mut bound = self.inputs(data);
+        bound.push(Bound(Buffer::input("d_out", &data.d_out), |p, x| {
+            p.d_out = x
+        }));
+        if self.has(D_FINAL) {
+            let buffer = Buffer::input("d_final", &data.d_final);
+            bound.push(Bound(buffer, |p, x| p.d_final = x));
+        }
+        bound
+    }
+
     pub(super) fn inputs(&self, data: &Data) -> Vec<Bound> {
         let mut bound = vec![
             Bound(Buffer::input("history", &data.history), |p, x| {
@@ -322,24 +335,9 @@ impl Spec {
             current,
             initial,
         } = temporal_scan::gradients(&self.problem(&data), &upstream);
-        let mut bound = self.inputs(&data);
-        bound.push(Bound(Buffer::input("d_out", &data.d_out), |p, x| {
-            p.d_out = x
-        }));
-        if self.has(D_FINAL) {
-            let buffer = Buffer::input("d_final", &data.d_final);
-            bound.push(Bound(buffer, |p, x| p.d_final = x));
-        }
-        let sets: [(&'static str, Set); 6] = [
-            ("d_w_a", |p, x| p.d_parameters[0] = x),
-            ("d_w_b", |p, x| p.d_parameters[1] = x),
-            ("d_w_c", |p, x| p.d_parameters[2] = x),
-            ("d_bias_a", |p, x| p.d_parameters[3] = x),
-            ("d_bias_b", |p, x| p.d_parameters[4] = x),
-            ("d_bias_c", |p, x| p.d_parameters[5] = x),
-        ];
+        let mut bound = self.backward_inputs(&data);
         let sums = weights.iter().chain(&biases);
-        for (i, ((name, set), sums)) in sets.into_iter().zip(sums).enumerate() {
+        for (i, ((name, set), sums)) in GRADIENT_SETS.into_iter().zip(sums).enumerate() {
             if self.has(D_W_A << i) {
                 let before = &data.before[i];
                 let after = accumulated(self.beta, before, sums);
@@ -568,4 +566,84 @@ pub(super) fn backward(
     let scan = unsafe { library.function::<ffi::m2_scan_backward_f32_fn>("m2_scan_backward_f32") }?;
     // SAFETY: as above.
     Ok(unsafe { scan(params, stream) })
+}
+
+/// The gradients of the parameters, and where their buffers go.
+pub(super) const GRADIENT_SETS: [(&str, Set); 6] = [
+    ("d_w_a", |p, x| p.d_parameters[0] = x),
+    ("d_w_b", |p, x| p.d_parameters[1] = x),
+    ("d_w_c", |p, x| p.d_parameters[2] = x),
+    ("d_bias_a", |p, x| p.d_parameters[3] = x),
+    ("d_bias_b", |p, x| p.d_parameters[4] = x),
+    ("d_bias_c", |p, x| p.d_parameters[5] = x),
+];
+
+pub(super) const READOUTS: [(&str, Readout); 3] = [
+    ("context", Readout::Context),
+    ("sum", Readout::Sum),
+    ("tile-add", Readout::TileAdd),
+];
+
+/// Pre-sigmoid gates: at zero, where 1 - a is lost by a subtraction, and where exp vanishes.
+pub(super) const GATES: [f32; 12] = [
+    0.0, -0.0, 1e-6, 15.0, -15.0, 20.0, -20.0, 88.0, -88.0, 104.0, -104.0, 1e30,
+];
+
+/// Strides beyond the packed ones.
+pub(super) fn with_gaps(samples: usize) -> impl Iterator<Item = Spec> {
+    let gaps = [
+        ("of-four", [8, 4, 12]),
+        ("odd", [1, 3, 5]),
+        ("of-samples", [4, 0, 0]),
+        ("of-steps", [0, 1, 0]),
+        ("of-current", [0, 0, 2]),
+    ];
+    gaps.into_iter().map(move |(name, gaps)| {
+        let spec = Spec::new(format!("gaps-{name}"), [samples, 3, 36, 5]).gaps(gaps);
+        spec.with(EVERYTHING).sanitize()
+    })
+}
+
+/// Gates from the bias alone.
+pub(super) fn with_gates(samples: usize) -> impl Iterator<Item = Spec> {
+    GATES.into_iter().enumerate().map(move |(i, gate)| {
+        let spec = Spec::new(format!("gates-{i}"), [samples, 8, 8, 16]);
+        spec.with(EVERYTHING).edit(move |data| {
+            data.weights[0].fill(0.0);
+            data.biases[0].fill(gate);
+        })
+    })
+}
+
+pub(super) fn values_spec(name: &str) -> Spec {
+    Spec::new(format!("values-{name}"), [9, 3, 8, 5]).with(EVERYTHING)
+}
+
+/// Each value in one place of each input; weights of zero; products that vanish.
+pub(super) fn with_values(values: &[(&str, f32)]) -> Vec<Spec> {
+    let spec = values_spec;
+    let mut specs = Vec::new();
+    for &(name, value) in values {
+        specs.push(spec(&format!("{name}-in-history")).edit(move |data| data.history[25] = value));
+        specs.push(spec(&format!("{name}-in-current")).edit(move |data| data.current[9] = value));
+        specs.push(spec(&format!("{name}-in-w-b")).edit(move |data| data.weights[1][7] = value));
+        specs.push(spec(&format!("{name}-in-x0")).edit(move |data| data.x0[6] = value));
+        specs.push(spec(&format!("{name}-in-d-out")).edit(move |data| data.d_out[11] = value));
+    }
+    specs.push(spec("all-zero").edit(|data| {
+        for values in data.weights.iter_mut().chain(&mut data.biases) {
+            values.fill(0.0);
+        }
+    }));
+    specs.push(spec("small-products").edit(|data| {
+        for values in &mut data.weights {
+            for value in values {
+                *value *= -1e-30;
+            }
+        }
+        for value in &mut data.history {
+            *value *= 1e-15;
+        }
+    }));
+    specs
 }

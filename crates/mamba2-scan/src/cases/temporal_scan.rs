@@ -4,21 +4,12 @@ use super::scan_spec::*;
 use crate::oracle::temporal_scan::Readout;
 use parity::{Case, Instance, Tags};
 
-const READOUTS: [(&str, Readout); 3] = [
-    ("context", Readout::Context),
-    ("sum", Readout::Sum),
-    ("tile-add", Readout::TileAdd),
-];
 const STEPS: [usize; 19] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 33, 64,
 ];
 const STATES: [usize; 10] = [1, 3, 4, 15, 16, 17, 24, 32, 33, 64];
 const FEATURES: [usize; 14] = [1, 2, 3, 4, 5, 31, 32, 33, 36, 64, 100, 127, 256, 260];
 const BATCHES: [usize; 8] = [0, 1, 2, 7, 8, 9, 63, 65];
-/// Pre-sigmoid gates: at zero, where 1 - a is lost by a subtraction, and where exp vanishes.
-const GATES: [f32; 12] = [
-    0.0, -0.0, 1e-6, 15.0, -15.0, 20.0, -20.0, 88.0, -88.0, 104.0, -104.0, 1e30,
-];
 
 /// Every scan, and what its backward call is asked for.
 fn specs() -> Vec<Spec> {
@@ -80,52 +71,14 @@ fn specs() -> Vec<Spec> {
             .readout(Readout::TileAdd)
             .simulate(),
     );
-    for (name, gaps) in [
-        ("of-four", [8, 4, 12]),
-        ("odd", [1, 3, 5]),
-        ("of-samples", [4, 0, 0]),
-        ("of-steps", [0, 1, 0]),
-        ("of-current", [0, 0, 2]),
-    ] {
-        let spec = Spec::new(format!("gaps-{name}"), [10, 3, 36, 5]).gaps(gaps);
-        specs.push(spec.with(EVERYTHING).sanitize());
-    }
-    for (i, gate) in GATES.into_iter().enumerate() {
-        // Gates from the bias alone.
-        let spec = Spec::new(format!("gates-{i}"), [9, 8, 8, 16]);
-        specs.push(spec.with(EVERYTHING).edit(move |data| {
-            data.weights[0].fill(0.0);
-            data.biases[0].fill(gate);
-        }));
-    }
-    let spec = |name: &str| Spec::new(format!("values-{name}"), [9, 3, 8, 5]).with(EVERYTHING);
-    for (name, value) in [
+    specs.extend(with_gaps(10));
+    specs.extend(with_gates(9));
+    specs.extend(with_values(&[
         ("nan", f32::NAN),
         ("infinite", f32::INFINITY),
         ("huge", 3e38),
         ("subnormal", 1e-40),
-    ] {
-        specs.push(spec(&format!("{name}-in-history")).edit(move |data| data.history[25] = value));
-        specs.push(spec(&format!("{name}-in-current")).edit(move |data| data.current[9] = value));
-        specs.push(spec(&format!("{name}-in-w-b")).edit(move |data| data.weights[1][7] = value));
-        specs.push(spec(&format!("{name}-in-x0")).edit(move |data| data.x0[6] = value));
-        specs.push(spec(&format!("{name}-in-d-out")).edit(move |data| data.d_out[11] = value));
-    }
-    specs.push(spec("all-zero").edit(|data| {
-        for values in data.weights.iter_mut().chain(&mut data.biases) {
-            values.fill(0.0);
-        }
-    }));
-    specs.push(spec("small-products").edit(|data| {
-        for values in &mut data.weights {
-            for value in values {
-                *value *= -1e-30;
-            }
-        }
-        for value in &mut data.history {
-            *value *= 1e-15;
-        }
-    }));
+    ]));
     specs
 }
 
